@@ -1,0 +1,129 @@
+/**
+ * The control state of a session after a commit: small, versioned, a tagged union of phases. Fields that mean something only
+ * in one phase live in that arm. History, inputs and outputs are rows of their own; here are only the numbers and names that
+ * decide what the session owes the world next (see next.ts).
+ *
+ * A worker that claims a session finds exactly this. What was in flight when the last worker died is told from `epoch`: a
+ * model call or a started tool of an older epoch is nobody's (R2), and recovery settles it (R3).
+ */
+import { PerdureError } from '../errors.js'
+import type { BlockId, CallId, DeliveryId, StepId, TurnId } from '../ids.js'
+import type { SessionEndReason } from './events.js'
+import type { Principal } from './principal.js'
+import type { TokenUsage } from './usage.js'
+
+/** Raised with every change that older code cannot read; `decodeCheckpoint` reads every older one. */
+export const CHECKPOINT_VERSION = 1
+
+export interface Checkpoint {
+  /** Turns begun so far; the next one's number is one more. */
+  readonly turns: number
+  readonly historyEpoch: number
+  /** Rows of history in this epoch: the position of the next one. */
+  readonly historyLength: number
+  readonly usage: TokenUsage
+  readonly phase: Phase
+}
+
+export type Phase =
+  | { readonly kind: 'created' }
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'modelling'; readonly turn: OpenTurn; readonly step: ModelStep }
+  | { readonly kind: 'acting'; readonly turn: OpenTurn; readonly step: ToolStep; readonly stopping: Stopping | null }
+  | { readonly kind: 'ended'; readonly status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; readonly reason: SessionEndReason }
+
+export interface OpenTurn {
+  readonly id: TurnId
+  readonly number: number
+  /** Whom it serves: the author of the messages that started it. */
+  readonly principal: Principal
+  readonly startedAt: number
+  /** Time that something of it ran, up to `activeSince`, milliseconds. */
+  readonly activeMs: number
+  /** Since when something of it runs; null while all of it waits, e.g. for a provider's back-off. */
+  readonly activeSince: number | null
+  /** Steps begun. */
+  readonly steps: number
+  /** Takeovers that found it with a model call or a started tool in flight. */
+  readonly takeovers: number
+  readonly usage: TokenUsage
+}
+
+export interface ModelStep {
+  readonly id: StepId
+  readonly index: number
+  /** From 1; every call of the model for this step is another attempt. */
+  readonly attempt: number
+  /** The lease under which this attempt began. */
+  readonly epoch: number
+  /** Failures of the provider in this step so far. */
+  readonly failures: number
+  /** When the provider may be called again; null: now. */
+  readonly retryAt: number | null
+  readonly startedAt: number
+}
+
+export interface ToolStep {
+  readonly id: StepId
+  readonly index: number
+  readonly attempt: number
+  readonly calls: readonly OpenCall[]
+}
+
+/** A call of the open step. Its input and output are in its row. */
+export type OpenCall = OpenCallBase &
+  (
+    | { readonly state: 'requested' }
+    /** Recorded as started under lease `epoch`: its code may have run (R3). */
+    | { readonly state: 'started'; readonly epoch: number; readonly startedAt: number }
+    | { readonly state: 'ended' }
+  )
+interface OpenCallBase {
+  readonly id: CallId
+  readonly name: string
+  /** May run again after a crash, under the same id. */
+  readonly idempotent: boolean
+  /** Never runs beside another call of the step. */
+  readonly sequential: boolean
+}
+
+/** The turn is being stopped; its tools have been told and get until `until` to answer. */
+export interface Stopping {
+  readonly cause: StopCause
+  readonly until: number
+}
+export type StopCause =
+  | { readonly kind: 'cancel'; readonly deliveries: readonly DeliveryId[] }
+  | { readonly kind: 'end'; readonly deliveries: readonly DeliveryId[] }
+  | { readonly kind: 'timeout' }
+
+/** What the model had said when its call was stopped: completed as interrupted, shown, and kept in history. */
+export interface PartialAnswer {
+  readonly blocks: readonly { readonly id: BlockId; readonly kind: 'text' | 'reasoning'; readonly text: string }[]
+}
+
+export const NEW_CHECKPOINT_PHASE: Phase = { kind: 'created' }
+
+/** The open turn, in the phases that have one. */
+export function openTurnOf(checkpoint: Checkpoint): OpenTurn | null {
+  const { phase } = checkpoint
+  return phase.kind === 'modelling' || phase.kind === 'acting' ? phase.turn : null
+}
+
+export function isEndedPhase(checkpoint: Checkpoint): boolean {
+  return checkpoint.phase.kind === 'ended'
+}
+
+/**
+ * Reads a stored checkpoint. A newer version than this code knows is refused with SESSION_STRANDED: nothing is lost, a newer
+ * deployment takes the session. (Upcasters of older versions go here, one function a version.)
+ */
+export function decodeCheckpoint(version: number, body: unknown): Checkpoint {
+  if (version > CHECKPOINT_VERSION) {
+    throw new PerdureError(
+      'SESSION_STRANDED',
+      `the session's checkpoint has version ${version}, this release reads up to ${CHECKPOINT_VERSION}; upgrade this process`,
+    )
+  }
+  return body as Checkpoint
+}

@@ -1,0 +1,49 @@
+/** What doing an effect gave. `settle/` turns each into a commit. */
+import type { Failure, Json } from '../errors.js'
+import type { BlockId, CallId } from '../ids.js'
+import type { CallResult } from './commit.js'
+import type { FinishReason } from './model.js'
+import type { TokenUsage } from './usage.js'
+
+/** A finished or interrupted block of an answer. */
+export interface Block {
+  readonly id: BlockId
+  readonly kind: 'text' | 'reasoning'
+  readonly text: string
+}
+
+/** A call that the model asked for, checked against the agent's tools. */
+export interface RequestedCall {
+  readonly id: CallId
+  readonly name: string
+  readonly label: string | null
+  readonly input: Json
+  /** The arguments as written, when they are not valid JSON. */
+  readonly rawInput: string | null
+  /** Why it cannot run: an unknown tool, arguments that do not parse or do not fit the schema. */
+  readonly refusal: Failure | null
+  readonly idempotent: boolean
+  readonly sequential: boolean
+}
+
+export interface ModelAnswered {
+  readonly kind: 'model-answered'
+  readonly attempt: number
+  readonly blocks: readonly Block[]
+  readonly calls: readonly RequestedCall[]
+  readonly finishReason: FinishReason
+  readonly usage: TokenUsage | null
+}
+export interface ModelFailed {
+  readonly kind: 'model-failed'
+  readonly attempt: number
+  readonly failure: Failure
+  readonly retryAfterMs: number | null
+}
+export interface ToolEnded {
+  readonly kind: 'tool-ended'
+  readonly callId: CallId
+  readonly status: 'COMPLETED' | 'FAILED' | 'CANCELLED'
+  readonly result: CallResult
+}
+export type Outcome = ModelAnswered | ModelFailed | ToolEnded

@@ -1,0 +1,200 @@
+/** What the heart needs of the world. Each port has one conformance suite in test/conformance, run against every adapter. */
+import type { Json } from '../errors.js'
+import type { CallId, DeliveryId, SessionId, TurnId, WorkerId } from '../ids.js'
+import type { Commit } from './commit.js'
+import type { Delivery, DeliveryContent } from './deliveries.js'
+import type { RecordedEvent, StreamedEvent } from './events.js'
+import type { HistoryItem } from './history.js'
+import type { ModelClient } from './model.js'
+import type { Principal } from './principal.js'
+import type { Lease, Session } from './session.js'
+import type { SessionStatus } from './status.js'
+
+// ---- storage
+
+export interface NewSession {
+  readonly id: SessionId
+  readonly agent: string
+  readonly owner: Principal
+  readonly title: string | null
+  readonly metadata: { readonly [key: string]: Json }
+  readonly addresses: readonly string[]
+  readonly deployment: string
+  /** An earlier conversation, user and assistant items only. */
+  readonly history: readonly HistoryItem[]
+  readonly createdAt: number
+  readonly firstDelivery: NewDelivery | null
+  readonly idempotency: IdempotencyKey | null
+}
+export interface NewDelivery {
+  readonly id: DeliveryId
+  readonly by: Principal
+  readonly content: DeliveryContent
+  readonly acceptedAt: number
+}
+/** Scoped to (tenant, principal) of `by`. `hash` is over what was asked: the same key with another hash is a mismatch. */
+export interface IdempotencyKey {
+  readonly by: Principal
+  readonly key: string
+  readonly hash: string
+}
+
+/** The first effect of a key, found again. */
+export interface Duplicate {
+  readonly kind: 'duplicate'
+  readonly sessionId: SessionId
+  readonly deliveryId: DeliveryId | null
+}
+export type CreateOutcome =
+  | { readonly kind: 'created'; readonly sessionId: SessionId; readonly deliveryId: DeliveryId | null }
+  | Duplicate
+  | { readonly kind: 'mismatch' }
+  | { readonly kind: 'address-taken'; readonly address: string; readonly holder: SessionId }
+export type DeliverOutcome =
+  | { readonly kind: 'accepted'; readonly sessionId: SessionId; readonly deliveryId: DeliveryId; readonly status: SessionStatus }
+  | Duplicate
+  | { readonly kind: 'mismatch' }
+  | { readonly kind: 'not-found' }
+  | { readonly kind: 'ended' }
+
+/** `moved`: something in `arrived` came that the commit's guard forbids to overlook; nothing was written. */
+export type CommitOutcome =
+  | { readonly kind: 'committed'; readonly events: readonly RecordedEvent[] }
+  | { readonly kind: 'moved'; readonly arrived: readonly Delivery[] }
+  | { readonly kind: 'fenced' }
+/** `busy`: its row was locked; keep the events and try again. */
+export type AppendOutcome =
+  | { readonly kind: 'appended'; readonly events: readonly RecordedEvent[] }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'fenced' }
+
+export interface SessionStore {
+  /** One transaction. Racing callers with one key, or one address, all learn of the winner. */
+  createSession(session: NewSession): Promise<CreateOutcome>
+  /**
+   * Puts a delivery into the session's inbox, under its row lock, and moves a session at rest to RUNNING for a message. The key is looked
+   * up first, whatever the target.
+   */
+  deliver(sessionId: SessionId, delivery: NewDelivery, idempotency: IdempotencyKey | null): Promise<DeliverOutcome>
+  /** Takes a due session whose lease is free, and reads it. `not-due`: held by another, ended, nothing to do, or another deployment's. */
+  claim(sessionId: SessionId, options: ClaimOptions): Promise<Session | 'not-due'>
+  /** Deliveries after a position, unsettled ones only. */
+  loadDeliveries(sessionId: SessionId, after: number): Promise<readonly Delivery[]>
+  loadHistory(sessionId: SessionId, epoch: number): Promise<readonly HistoryItem[]>
+  /**
+   * Applies `commit` to `session`, fenced by its epoch, its revision and the commit's guard. Repeating it after a lost reply is safe and
+   * tells what became of it. Extends the lease by `ttlMs`, or gives it back when the commit parks.
+   */
+  commit(session: Session, commit: Commit, ttlMs: number): Promise<CommitOutcome>
+  /** Streamed events of many sessions in one statement; extends their leases. A session is named once. */
+  appendEvents(batches: readonly AppendBatch[], ttlMs: number): Promise<ReadonlyMap<SessionId, AppendOutcome>>
+  /** Extends the leases that still hold; what is missing in the answer is lost. */
+  renew(leases: readonly Lease[], ttlMs: number): Promise<ReadonlyMap<SessionId, LeaseNews>>
+  /** Gives leases back; their sessions are due at once. */
+  release(leases: readonly Lease[]): Promise<void>
+  /** Frees every lease; for a process that knows it is alone, at its start. Answers how many were open. */
+  releaseAll(): Promise<number>
+  /** Due sessions with a free lease that these agents can drive, oldest first. */
+  sweep(options: { readonly agents: readonly string[]; readonly limit: number }): Promise<readonly SessionId[]>
+  /** Events after a position, in order, at most `limit`. */
+  readEvents(sessionId: SessionId, after: number, limit: number): Promise<readonly RecordedEvent[]>
+  /** The newest position of each log, and whether the session has ended. Unknown sessions are missing. */
+  readTails(sessionIds: readonly SessionId[]): Promise<ReadonlyMap<SessionId, LogTail>>
+}
+export interface ClaimOptions {
+  readonly owner: WorkerId
+  readonly ttlMs: number
+  /** Names of the agents that this process serves; a session of another agent is not claimed. */
+  readonly agents: readonly string[]
+}
+export interface AppendBatch {
+  readonly lease: Lease
+  readonly events: readonly StreamedEvent[]
+}
+export interface LeaseNews {
+  readonly inbox: number
+  readonly control: number
+}
+export interface LogTail {
+  readonly position: number
+  readonly ended: boolean
+}
+
+// ---- coordination: accelerators only, it holds no truth (R5)
+
+export interface Coordinator {
+  /** Says that a session may be due, now or after a delay: hands it to a slot, or nudges the one that drives it. */
+  wake(sessionId: SessionId, delayMs?: number): void
+  /** Waits for the next session that may be due. Never hands out one that is held. Null when the signal aborts. */
+  take(signal: AbortSignal): Promise<Ticket | null>
+  /** Tells live subscribers of events that were written. */
+  publish(sessionId: SessionId, events: readonly RecordedEvent[]): void
+  /** Calls back for each later publish, until the answer is called. Resolves once no later publish can be missed. */
+  subscribe(sessionId: SessionId, callback: (events: readonly RecordedEvent[]) => void): Promise<() => void>
+  /** Tells that what a list shows of a session may have changed. */
+  announce(sessionId: SessionId): void
+  onAnnounce(callback: (sessionId: SessionId) => void): () => void
+  close(): Promise<void>
+}
+/** A session held by a slot. */
+export interface Ticket {
+  readonly sessionId: SessionId
+  /** Calls back when the session is woken while it is held. */
+  onNudge(callback: () => void): void
+  /** Gives it back; a wake that came meanwhile makes it ready again. */
+  done(): void
+}
+
+// ---- streamed events
+
+/** Gathers the streamed events of one session between commits and writes them in the background. */
+export interface EventStream {
+  /** Never waits, never throws. */
+  emit(event: StreamedEvent): void
+  /** Resolves when there is room: a slow database slows the model's stream down. */
+  ready(): Promise<void>
+  /** Waits for the write in flight and hands over what is not written yet, for the commit to carry. */
+  take(): Promise<readonly StreamedEvent[]>
+  /** Drops what is pending; nothing is written for this lease any more. */
+  close(): void
+}
+
+// ---- agents
+
+export interface AgentLimits {
+  readonly maxIterationsPerTurn: number
+  readonly turnTimeoutMs: number
+  readonly cancelGraceMs: number
+}
+export interface AgentPort {
+  readonly name: string
+  readonly model: ModelClient
+  /** Read at every model call. */
+  instructions(): string | Promise<string>
+  readonly tools: ReadonlyMap<string, ToolPort>
+  readonly limits: AgentLimits
+}
+export interface ToolPort {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: { readonly [key: string]: Json }
+  readonly idempotent: boolean
+  readonly sequential: boolean
+  /** What a person reads instead of the name, or null. Never throws. */
+  label(input: Json): string | null
+  /** Null when the input fits the schema, else what is wrong, for the model to read. */
+  check(input: Json): Promise<string | null>
+  /** Runs the author's code once. Throws what it throws. */
+  run(input: Json, context: ToolContext, progress: (output: unknown) => void): Promise<unknown>
+}
+export interface ToolContext {
+  readonly session: { readonly id: SessionId; readonly agent: string; readonly title: string | null; readonly metadata: { readonly [key: string]: Json }; readonly owner: Principal }
+  readonly turn: { readonly id: TurnId; readonly number: number }
+  /** The same when an idempotent call runs again after a crash: an idempotency key for whatever it calls. */
+  readonly callId: CallId
+  /** Aborts when the call is cancelled, its turn times out, or this process loses the session. */
+  readonly signal: AbortSignal
+  /** Whom the turn serves. */
+  readonly principal: Principal
+  readonly log: { info(message: string, fields?: object): void; warn(message: string, fields?: object): void; error(message: string, fields?: object): void }
+}

@@ -1,0 +1,86 @@
+/**
+ * A session as its driver holds it: the checkpoint with what was read beside it. A value: `applyCommit` gives the next one.
+ */
+import type { Json } from '../errors.js'
+import type { CallId, SessionId, WorkerId } from '../ids.js'
+import type { Checkpoint } from './checkpoint.js'
+import type { CallRow, Commit } from './commit.js'
+import { isControl, type Delivery } from './deliveries.js'
+import type { Principal } from './principal.js'
+import type { SessionStatus } from './status.js'
+
+export interface SessionFacts {
+  readonly id: SessionId
+  readonly agent: string
+  readonly tenant: string
+  readonly owner: Principal
+  readonly deployment: string
+  readonly metadata: { readonly [key: string]: Json }
+  readonly title: string | null
+}
+
+/** The right to drive: fences every write (R2). */
+export interface Lease {
+  readonly sessionId: SessionId
+  readonly owner: WorkerId
+  readonly epoch: number
+}
+
+export interface Session {
+  readonly facts: SessionFacts
+  readonly lease: Lease
+  readonly revision: number
+  readonly status: SessionStatus
+  readonly checkpoint: Checkpoint
+  /** Unsettled deliveries, by position. */
+  readonly deliveries: readonly Delivery[]
+  /** Position of the newest delivery seen, and of the newest control seen. */
+  readonly inbox: number
+  readonly control: number
+  /** Rows of the calls of the open step, with their inputs and results. */
+  readonly calls: ReadonlyMap<CallId, CallRow>
+}
+
+/** What the session is after a commit that was applied. */
+export function applyCommit(session: Session, commit: Commit): Session {
+  const settled = new Set(commit.settled.map((delivery) => delivery.id))
+  return {
+    ...session,
+    revision: session.revision + 1,
+    status: commit.session?.status ?? session.status,
+    checkpoint: commit.checkpoint,
+    deliveries: session.deliveries.filter((delivery) => !settled.has(delivery.id)),
+    calls: nextCalls(session.calls, commit),
+  }
+}
+
+function nextCalls(calls: ReadonlyMap<CallId, CallRow>, commit: Commit): ReadonlyMap<CallId, CallRow> {
+  const { phase } = commit.checkpoint
+  if (phase.kind !== 'acting') return new Map()
+  const next = new Map(calls)
+  for (const row of commit.newCalls) next.set(row.id, row)
+  for (const change of commit.changedCalls) {
+    const row = next.get(change.id)
+    if (row !== undefined) {
+      next.set(row.id, {
+        ...row,
+        status: change.status,
+        startedAt: change.startedAt ?? row.startedAt,
+        result: change.result ?? row.result,
+      })
+    }
+  }
+  return next
+}
+
+/** What the session is when deliveries turn up that it had not seen. */
+export function addDeliveries(session: Session, arrived: readonly Delivery[]): Session {
+  const fresh = arrived.filter((delivery) => delivery.position > session.inbox)
+  if (fresh.length === 0) return session
+  return {
+    ...session,
+    deliveries: [...session.deliveries, ...fresh],
+    inbox: Math.max(session.inbox, ...fresh.map((delivery) => delivery.position)),
+    control: Math.max(session.control, ...fresh.filter((one) => isControl(one.kind)).map((one) => one.position)),
+  }
+}
