@@ -469,17 +469,28 @@ CREATE INDEX "api_key_tenant_idx" ON "api_key"("tenant");
 -- What the schema language cannot say.
 
 -- Identifiers are ASCII: compare them byte by byte, whatever the database's locale.
-DO $$
-DECLARE c record;
-BEGIN
-  FOR c IN
-    SELECT table_name, column_name FROM information_schema.columns
-    WHERE table_schema = current_schema() AND data_type = 'text'
-      AND (column_name = 'id' OR column_name LIKE '%\_id') AND table_name <> '_prisma_migrations'
-  LOOP
-    EXECUTE format('ALTER TABLE %I ALTER COLUMN %I TYPE TEXT COLLATE "C"', c.table_name, c.column_name);
-  END LOOP;
-END $$;
+ALTER TABLE "session" ALTER COLUMN "id" TYPE TEXT COLLATE "C", ALTER COLUMN "owner_id" TYPE TEXT COLLATE "C", ALTER COLUMN "parent_id" TYPE TEXT COLLATE "C", ALTER COLUMN "predecessor_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "session_head" ALTER COLUMN "session_id" TYPE TEXT COLLATE "C", ALTER COLUMN "turn_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "checkpoint" ALTER COLUMN "session_id" TYPE TEXT COLLATE "C", ALTER COLUMN "open_step_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "history" ALTER COLUMN "session_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "history_epoch" ALTER COLUMN "session_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "turn" ALTER COLUMN "id" TYPE TEXT COLLATE "C", ALTER COLUMN "session_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "step" ALTER COLUMN "id" TYPE TEXT COLLATE "C", ALTER COLUMN "turn_id" TYPE TEXT COLLATE "C", ALTER COLUMN "session_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "tool_call" ALTER COLUMN "id" TYPE TEXT COLLATE "C", ALTER COLUMN "session_id" TYPE TEXT COLLATE "C", ALTER COLUMN "turn_id" TYPE TEXT COLLATE "C", ALTER COLUMN "step_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "delivery" ALTER COLUMN "id" TYPE TEXT COLLATE "C", ALTER COLUMN "session_id" TYPE TEXT COLLATE "C", ALTER COLUMN "by_id" TYPE TEXT COLLATE "C", ALTER COLUMN "open_turn_id" TYPE TEXT COLLATE "C", ALTER COLUMN "turn_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "idempotency" ALTER COLUMN "principal_id" TYPE TEXT COLLATE "C", ALTER COLUMN "session_id" TYPE TEXT COLLATE "C", ALTER COLUMN "delivery_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "event" ALTER COLUMN "session_id" TYPE TEXT COLLATE "C", ALTER COLUMN "turn_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "address" ALTER COLUMN "session_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "request" ALTER COLUMN "id" TYPE TEXT COLLATE "C", ALTER COLUMN "session_id" TYPE TEXT COLLATE "C", ALTER COLUMN "turn_id" TYPE TEXT COLLATE "C", ALTER COLUMN "tool_call_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "approval_grant" ALTER COLUMN "session_id" TYPE TEXT COLLATE "C", ALTER COLUMN "principal_id" TYPE TEXT COLLATE "C", ALTER COLUMN "request_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "deployment" ALTER COLUMN "id" TYPE TEXT COLLATE "C";
+ALTER TABLE "memo" ALTER COLUMN "session_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "sandbox" ALTER COLUMN "id" TYPE TEXT COLLATE "C", ALTER COLUMN "session_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "wake_period" ALTER COLUMN "id" TYPE TEXT COLLATE "C", ALTER COLUMN "sandbox_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "webhook_endpoint" ALTER COLUMN "id" TYPE TEXT COLLATE "C";
+ALTER TABLE "webhook_outbox" ALTER COLUMN "endpoint_id" TYPE TEXT COLLATE "C", ALTER COLUMN "session_id" TYPE TEXT COLLATE "C";
+ALTER TABLE "schedule" ALTER COLUMN "id" TYPE TEXT COLLATE "C";
+ALTER TABLE "api_key" ALTER COLUMN "id" TYPE TEXT COLLATE "C";
 
 -- Rows that every write updates keep room on their page, so that the updates stay heap-only.
 ALTER TABLE "session_head" SET (fillfactor = 50);
