@@ -1,0 +1,166 @@
+/**
+ * The door for everything that comes from outside (R1): creates sessions and puts deliveries into their inboxes, durably and
+ * once per idempotency key, then wakes whoever has to look. GraphQL and the channels call it; whether the caller may see the
+ * session is theirs to ask first.
+ */
+import { createHash } from 'node:crypto'
+import type { Clock } from '../clock.js'
+import type { Json } from '../errors.js'
+import type { DeliveryId, IdSource, SessionId } from '../ids.js'
+import type { DeliveryContent } from './deliveries.js'
+import type { HistoryItem } from './history.js'
+import type { Coordinator, IdempotencyKey, NewDelivery, SessionStore } from './ports.js'
+import type { Principal } from './principal.js'
+
+/** How often racing callers look again before they give up. */
+const MAX_LOOKS = 5
+
+export interface SessionSpec {
+  readonly agent: string
+  readonly title: string | null
+  readonly metadata: { readonly [key: string]: Json }
+  readonly addresses: readonly string[]
+  readonly history: readonly HistoryItem[]
+}
+export type SendTarget =
+  | { readonly kind: 'session'; readonly sessionId: SessionId }
+  | { readonly kind: 'create'; readonly spec: SessionSpec }
+  /** Whoever holds the address; without `create`, `not-found` when nobody does. */
+  | { readonly kind: 'address'; readonly address: string; readonly create: SessionSpec | null }
+
+/** `created`: this call made the session. `duplicate`: the key had been used; this is its first effect, whatever became of it. */
+export type IntakeOutcome =
+  | {
+      readonly kind: 'accepted'
+      readonly sessionId: SessionId
+      readonly deliveryId: DeliveryId | null
+      readonly created: boolean
+      readonly duplicate: boolean
+    }
+  | { readonly kind: 'mismatch' }
+  | { readonly kind: 'not-found' }
+  | { readonly kind: 'ended'; readonly sessionId: SessionId }
+  | { readonly kind: 'address-taken'; readonly address: string; readonly holder: SessionId }
+  /** Racing callers kept winning; nothing was written. */
+  | { readonly kind: 'busy' }
+
+export interface Intake {
+  /** Creates a session and parks it before its first turn. */
+  create(by: Principal, spec: SessionSpec, key: string | null): Promise<IntakeOutcome>
+  /** Delivers to an open session, to the holder of an address, or to a new session. */
+  deliver(by: Principal, target: SendTarget, content: DeliveryContent, key: string | null): Promise<IntakeOutcome>
+}
+
+export interface IntakeOptions {
+  readonly store: SessionStore
+  readonly coordinator: Coordinator
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly deployment: string
+}
+
+export function createIntake(options: IntakeOptions): Intake {
+  const { coordinator } = options
+
+  function woken(outcome: IntakeOutcome): IntakeOutcome {
+    if (outcome.kind === 'accepted' && !outcome.duplicate) {
+      if (outcome.deliveryId !== null) coordinator.wake(outcome.sessionId)
+      coordinator.announce(outcome.sessionId)
+    }
+    return outcome
+  }
+
+  return {
+    async create(by, spec, key) {
+      const idempotency = toKey(by, key, { create: spec })
+      return woken(await open(options, by, spec, null, idempotency))
+    },
+    async deliver(by, target, content, key) {
+      const idempotency = toKey(by, key, { target, content })
+      for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+        const outcome = await deliverOnce(options, by, target, content, idempotency)
+        if (outcome !== 'look-again') return woken(outcome)
+      }
+      return { kind: 'busy' }
+    },
+  }
+}
+
+/** The key with a hash over everything that was asked, so that the same key for something else is told apart. */
+function toKey(by: Principal, key: string | null, asked: object): IdempotencyKey | null {
+  if (key === null) return null
+  return { by, key, hash: createHash('sha256').update(JSON.stringify(asked)).digest('hex') }
+}
+
+/** `look-again`: the address changed hands between the look and the write. */
+async function deliverOnce(
+  options: IntakeOptions,
+  by: Principal,
+  target: SendTarget,
+  content: DeliveryContent,
+  idempotency: IdempotencyKey | null,
+): Promise<IntakeOutcome | 'look-again'> {
+  const delivery: NewDelivery = { id: options.ids.next('dlv'), by, content, acceptedAt: options.clock.now() }
+  switch (target.kind) {
+    case 'session':
+      return deliverTo(options, target.sessionId, delivery, idempotency)
+    case 'create':
+      return open(options, by, target.spec, delivery, idempotency)
+    case 'address': {
+      const holder = await options.store.findAddress(by.tenant, target.address)
+      if (holder !== null) {
+        const outcome = await deliverTo(options, holder, delivery, idempotency)
+        return outcome.kind === 'ended' ? 'look-again' : outcome
+      }
+      if (target.create === null) return { kind: 'not-found' }
+      const addresses = [target.address, ...target.create.addresses.filter((other) => other !== target.address)]
+      const outcome = await open(options, by, { ...target.create, addresses }, delivery, idempotency)
+      return outcome.kind === 'address-taken' && outcome.address === target.address ? 'look-again' : outcome
+    }
+  }
+}
+
+async function deliverTo(
+  options: IntakeOptions,
+  sessionId: SessionId,
+  delivery: NewDelivery,
+  idempotency: IdempotencyKey | null,
+): Promise<IntakeOutcome> {
+  const outcome = await options.store.deliver(sessionId, delivery, idempotency)
+  switch (outcome.kind) {
+    case 'accepted':
+      return { ...outcome, created: false, duplicate: false }
+    case 'duplicate':
+      return { ...outcome, kind: 'accepted', created: false, duplicate: true }
+    case 'ended':
+      return { kind: 'ended', sessionId }
+    default:
+      return outcome
+  }
+}
+
+async function open(
+  options: IntakeOptions,
+  by: Principal,
+  spec: SessionSpec,
+  firstDelivery: NewDelivery | null,
+  idempotency: IdempotencyKey | null,
+): Promise<IntakeOutcome> {
+  const outcome = await options.store.createSession({
+    ...spec,
+    id: options.ids.next('ses'),
+    owner: by,
+    deployment: options.deployment,
+    createdAt: options.clock.now(),
+    firstDelivery,
+    idempotency,
+  })
+  switch (outcome.kind) {
+    case 'created':
+      return { ...outcome, kind: 'accepted', created: true, duplicate: false }
+    case 'duplicate':
+      return { ...outcome, kind: 'accepted', created: false, duplicate: true }
+    default:
+      return outcome
+  }
+}
