@@ -112,12 +112,19 @@ async function deliverOnce(
         const outcome = await deliverTo(options, holder, delivery, idempotency)
         return outcome.kind === 'ended' ? 'look-again' : outcome
       }
-      if (target.create === null) return { kind: 'not-found' }
+      if (target.create === null) return findFirst(options, idempotency)
       const addresses = [target.address, ...target.create.addresses.filter((other) => other !== target.address)]
       const outcome = await open(options, by, { ...target.create, addresses }, delivery, idempotency)
       return outcome.kind === 'address-taken' && outcome.address === target.address ? 'look-again' : outcome
     }
   }
+}
+
+/** Nobody holds the address any more; the key may still name what was done when somebody did. */
+async function findFirst(options: IntakeOptions, idempotency: IdempotencyKey | null): Promise<IntakeOutcome> {
+  const first = idempotency === null ? null : await options.store.findKey(idempotency)
+  if (first === null) return { kind: 'not-found' }
+  return first.kind === 'mismatch' ? first : { ...first, kind: 'accepted', created: false, duplicate: true }
 }
 
 async function deliverTo(

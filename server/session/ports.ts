@@ -76,6 +76,8 @@ export interface SessionStore {
    * up first, whatever the target.
    */
   deliver(sessionId: SessionId, delivery: NewDelivery, idempotency: IdempotencyKey | null): Promise<DeliverOutcome>
+  /** The first effect of a key; null when it was never used. */
+  findKey(idempotency: IdempotencyKey): Promise<Duplicate | { readonly kind: 'mismatch' } | null>
   /** The open session that holds `channel:value` in this tenant. */
   findAddress(tenant: string, address: string): Promise<SessionId | null>
   /** Takes a due session whose lease is free, and reads it. `not-due`: held by another, ended, nothing to do, or another deployment's. */
