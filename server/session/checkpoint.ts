@@ -7,7 +7,7 @@
  * model call or a started tool of an older epoch is nobody's (R2), and recovery settles it (R3).
  */
 import { PerdureError } from '../errors.js'
-import type { BlockId, CallId, DeliveryId, StepId, TurnId } from '../ids.js'
+import type { CallId, StepId, TurnId } from '../ids.js'
 import type { SessionEndReason } from './events.js'
 import type { Principal } from './principal.js'
 import type { TokenUsage } from './usage.js'
@@ -28,9 +28,23 @@ export interface Checkpoint {
 export type Phase =
   | { readonly kind: 'created' }
   | { readonly kind: 'idle' }
-  | { readonly kind: 'modelling'; readonly turn: OpenTurn; readonly step: ModelStep }
-  | { readonly kind: 'acting'; readonly turn: OpenTurn; readonly step: ToolStep; readonly stopping: Stopping | null }
+  | Modelling
+  | Acting
   | { readonly kind: 'ended'; readonly status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; readonly reason: SessionEndReason }
+
+/** The model is asked, or will be again after a back-off. */
+export interface Modelling {
+  readonly kind: 'modelling'
+  readonly turn: OpenTurn
+  readonly step: ModelStep
+}
+/** Calls of the step have no result yet. */
+export interface Acting {
+  readonly kind: 'acting'
+  readonly turn: OpenTurn
+  readonly step: ToolStep
+  readonly stopping: Stopping | null
+}
 
 export interface OpenTurn {
   readonly id: TurnId
@@ -42,8 +56,9 @@ export interface OpenTurn {
   readonly activeMs: number
   /** Since when something of it runs; null while all of it waits, e.g. for a provider's back-off. */
   readonly activeSince: number | null
-  /** Steps begun. */
+  /** Steps begun, and calls that the model asked for in them. */
   readonly steps: number
+  readonly calls: number
   /** Takeovers that found it with a model call or a started tool in flight. */
   readonly takeovers: number
   readonly usage: TokenUsage
@@ -92,15 +107,8 @@ export interface Stopping {
   readonly cause: StopCause
   readonly until: number
 }
-export type StopCause =
-  | { readonly kind: 'cancel'; readonly deliveries: readonly DeliveryId[] }
-  | { readonly kind: 'end'; readonly deliveries: readonly DeliveryId[] }
-  | { readonly kind: 'timeout' }
-
-/** What the model had said when its call was stopped: completed as interrupted, shown, and kept in history. */
-export interface PartialAnswer {
-  readonly blocks: readonly { readonly id: BlockId; readonly kind: 'text' | 'reasoning'; readonly text: string }[]
-}
+/** `end` ends the session with the turn. */
+export type StopCause = 'cancel' | 'end' | 'timeout'
 
 export const NEW_CHECKPOINT_PHASE: Phase = { kind: 'created' }
 

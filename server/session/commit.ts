@@ -29,7 +29,8 @@ export interface Commit {
   readonly openedStep: StepRow | null
   readonly closedStep: ClosedStep | null
   readonly newCalls: readonly CallRow[]
-  readonly changedCalls: readonly CallChange[]
+  /** Whole rows; only status, startedAt and result differ from what is stored. */
+  readonly changedCalls: readonly CallRow[]
   readonly settled: readonly SettledDelivery[]
   readonly session: SessionChange | null
   /** Give the lease back; `wakeAt` is when to look again, null: when something arrives. */
@@ -96,12 +97,6 @@ export interface CallResult {
   /** Bytes of the output that were cut away before it was stored; 0: none. */
   readonly truncatedBytes: number
   readonly endedAt: number
-}
-export interface CallChange {
-  readonly id: CallId
-  readonly status: 'RUNNING' | CallOutcome
-  readonly startedAt: number | null
-  readonly result: CallResult | null
 }
 export interface SettledDelivery {
   readonly id: DeliveryId

@@ -146,12 +146,13 @@ interface Envelope {
   readonly attempt: number | null
 }
 
+type FactOf<Type extends EventType> = { readonly [T in Type]: { readonly type: T; readonly data: EventFields[T] } }[Type]
+/** What happened. */
+export type EventFact = FactOf<EventType>
+export type StreamedFact = FactOf<StreamedType>
 /** An event before it has a position. */
-export type NewEventOf<Type extends EventType> = {
-  readonly [T in Type]: Envelope & { readonly type: T; readonly data: EventFields[T] }
-}[Type]
-export type NewEvent = NewEventOf<EventType>
-export type StreamedEvent = NewEventOf<StreamedType>
+export type NewEvent = Envelope & EventFact
+export type StreamedEvent = Envelope & StreamedFact
 
 interface Placed {
   readonly sessionId: SessionId

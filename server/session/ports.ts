@@ -64,9 +64,7 @@ export type CommitOutcome =
   | { readonly kind: 'fenced' }
 /** `busy`: its row was locked; keep the events and try again. */
 export type AppendOutcome =
-  | { readonly kind: 'appended'; readonly events: readonly RecordedEvent[] }
-  | { readonly kind: 'busy' }
-  | { readonly kind: 'fenced' }
+  { readonly kind: 'appended'; readonly events: readonly RecordedEvent[] } | { readonly kind: 'busy' } | { readonly kind: 'fenced' }
 
 export interface SessionStore {
   /** One transaction. Racing callers with one key, or one address, all learn of the winner. */
@@ -157,8 +155,13 @@ export interface EventStream {
   emit(event: StreamedEvent): void
   /** Resolves when there is room: a slow database slows the model's stream down. */
   ready(): Promise<void>
-  /** Waits for the write in flight and hands over what is not written yet, for the commit to carry. */
+  /**
+   * Waits for the write in flight and hands over what is not written yet, for the commit to carry. From then on nothing of this stream is
+   * written, what is emitted gathers, until `resume`: there is one writer at a time.
+   */
   take(): Promise<readonly StreamedEvent[]>
+  /** After the commit: goes on. `unwritten` is what `take` gave when the commit was refused; it goes back in front. */
+  resume(unwritten: readonly StreamedEvent[]): void
   /** Drops what is pending; nothing is written for this lease any more. */
   close(): void
 }
@@ -184,15 +187,26 @@ export interface ToolPort {
   readonly inputSchema: { readonly [key: string]: Json }
   readonly idempotent: boolean
   readonly sequential: boolean
+  /** How long one run may take, milliseconds. Without: as long as the turn. */
+  readonly timeoutMs?: number
   /** What a person reads instead of the name, or null. Never throws. */
   label(input: Json): string | null
   /** Null when the input fits the schema, else what is wrong, for the model to read. */
   check(input: Json): Promise<string | null>
-  /** Runs the author's code once. Throws what it throws. */
+  /**
+   * Runs the author's code once. Throws what it throws, or PerdureError TOOL_INPUT_INVALID before it, TOOL_OUTPUT_INVALID after it,
+   * when a schema refuses the input or the result.
+   */
   run(input: Json, context: ToolContext, progress: (output: unknown) => void): Promise<unknown>
 }
 export interface ToolContext {
-  readonly session: { readonly id: SessionId; readonly agent: string; readonly title: string | null; readonly metadata: { readonly [key: string]: Json }; readonly owner: Principal }
+  readonly session: {
+    readonly id: SessionId
+    readonly agent: string
+    readonly title: string | null
+    readonly metadata: { readonly [key: string]: Json }
+    readonly owner: Principal
+  }
   readonly turn: { readonly id: TurnId; readonly number: number }
   /** The same when an idempotent call runs again after a crash: an idempotency key for whatever it calls. */
   readonly callId: CallId
@@ -200,5 +214,18 @@ export interface ToolContext {
   readonly signal: AbortSignal
   /** Whom the turn serves. */
   readonly principal: Principal
-  readonly log: { info(message: string, fields?: object): void; warn(message: string, fields?: object): void; error(message: string, fields?: object): void }
+  readonly log: Log
 }
+
+// ---- the process log, for operators
+
+export interface Log {
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  /** An error goes into the field `err`. */
+  error(message: string, fields?: LogFields): void
+  /** A log that adds these fields to every line. */
+  with(fields: LogFields): Log
+}
+export type LogFields = Readonly<Record<string, unknown>>

@@ -7,7 +7,7 @@ import type { Checkpoint } from './checkpoint.js'
 import type { CallRow, Commit } from './commit.js'
 import { isControl, type Delivery } from './deliveries.js'
 import type { Principal } from './principal.js'
-import type { SessionStatus } from './status.js'
+import { AT_REST, type SessionStatus } from './status.js'
 
 export interface SessionFacts {
   readonly id: SessionId
@@ -58,27 +58,17 @@ function nextCalls(calls: ReadonlyMap<CallId, CallRow>, commit: Commit): Readonl
   const { phase } = commit.checkpoint
   if (phase.kind !== 'acting') return new Map()
   const next = new Map(calls)
-  for (const row of commit.newCalls) next.set(row.id, row)
-  for (const change of commit.changedCalls) {
-    const row = next.get(change.id)
-    if (row !== undefined) {
-      next.set(row.id, {
-        ...row,
-        status: change.status,
-        startedAt: change.startedAt ?? row.startedAt,
-        result: change.result ?? row.result,
-      })
-    }
-  }
+  for (const row of [...commit.newCalls, ...commit.changedCalls]) next.set(row.id, row)
   return next
 }
 
-/** What the session is when deliveries turn up that it had not seen. */
+/** What the session is when deliveries turn up that it had not seen. A message moved it to RUNNING when it was accepted at rest. */
 export function addDeliveries(session: Session, arrived: readonly Delivery[]): Session {
   const fresh = arrived.filter((delivery) => delivery.position > session.inbox)
   if (fresh.length === 0) return session
   return {
     ...session,
+    status: AT_REST.includes(session.status) && fresh.some((one) => one.kind === 'MESSAGE') ? 'RUNNING' : session.status,
     deliveries: [...session.deliveries, ...fresh],
     inbox: Math.max(session.inbox, ...fresh.map((delivery) => delivery.position)),
     control: Math.max(session.control, ...fresh.filter((one) => isControl(one.kind)).map((one) => one.position)),

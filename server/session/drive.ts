@@ -1,0 +1,147 @@
+/**
+ * Drives one session: asks `next` what it owes, keeps exactly that in flight, and commits each outcome as it comes, until nothing is
+ * owed. Whoever reads this file knows how a crash is survived: everything that counts is in the last commit, and the next worker
+ * enters this loop with it.
+ *
+ * R1 The session changes through `commit` here, or through `deliver` elsewhere; nothing else.
+ * R2 A fenced commit ends the drive: nothing is written, retried or published after it.
+ * R3 `keep` starts a tool only when its start is in the checkpoint, that is, after the commit that recorded it.
+ * R4 A refused (`moved`) commit wrote nothing: what arrived is taken in, and `next` is asked again.
+ */
+import { PerdureError } from '../errors.js'
+import type { Clock } from '../clock.js'
+import type { IdSource } from '../ids.js'
+import { Bell } from './bell.js'
+import type { Commit } from './commit.js'
+import { interruptedStep, next, type Circumstances, type Owed } from './next.js'
+import { Effects } from './perform/effects.js'
+import { HistoryCache } from './perform/history-cache.js'
+import type { AgentPort, CommitOutcome, EventStream, Log, SessionStore } from './ports.js'
+import { addDeliveries, applyCommit, type Session } from './session.js'
+import type { Settling } from './settle/draft.js'
+import { park, parkOnly } from './settle/park.js'
+import { settleOutcomes, settleTransition } from './settle/settle.js'
+import { untilKnown } from './until-known.js'
+
+export interface DrivePorts {
+  readonly store: SessionStore
+  readonly stream: EventStream
+  readonly agent: AgentPort
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly random: () => number
+  readonly log: Log
+  readonly leaseTtlMs: number
+  /** Called after each commit that was applied, with the session as it was before; publishes its events. */
+  readonly onCommitted: (before: Session, commit: Commit, outcome: Extract<CommitOutcome, { kind: 'committed' }>) => void
+}
+export interface DriveSignals {
+  /** The lease is gone, or may be: stop at once. */
+  readonly lost: AbortSignal
+  /** The process is about to stop: reach a commit, begin nothing. */
+  readonly draining: AbortSignal
+  /** Registers for wakes of this session while it is driven. */
+  readonly onNudge: (callback: () => void) => void
+}
+
+/** `parked`: the lease went back with the last commit. `lost`: another worker may have it. */
+export async function drive(claimed: Session, ports: DrivePorts, signals: DriveSignals): Promise<'parked' | 'lost'> {
+  const { agent, clock, stream } = ports
+  const bell = new Bell()
+  const history = new HistoryCache(ports.store)
+  const effects = new Effects({ ...ports, loadHistory: (of) => history.load(of), onOutcome: () => bell.ring() })
+  const forget = ringOnSignals(bell, signals)
+  let nudged = false
+  signals.onNudge(() => {
+    nudged = true
+    bell.ring()
+  })
+  let session = claimed
+  try {
+    while (!signals.lost.aborted) {
+      if (nudged) {
+        nudged = false
+        session = await lookAround(session, ports, signals.lost)
+      }
+      const circumstances: Circumstances = { now: clock.now(), limits: agent.limits, draining: signals.draining.aborted }
+      const owed = next(session, circumstances)
+      if (owed.kind === 'effects') effects.keep(session, owed.effects)
+      const settled = settle(session, owed, effects, toSettling(ports, circumstances))
+      if (settled === null) {
+        await waitFor(bell, owed, ports)
+        continue
+      }
+      const commit = withParking(session, settled, circumstances, ports)
+      const pending = await stream.take()
+      const outcome = await commitDurably(session, { ...commit, events: [...pending, ...commit.events] }, ports, signals.lost)
+      stream.resume(outcome.kind === 'moved' ? pending : [])
+      if (outcome.kind === 'fenced') return 'lost'
+      if (outcome.kind === 'moved') {
+        session = addDeliveries(session, outcome.arrived)
+        continue
+      }
+      ports.onCommitted(session, commit, outcome)
+      history.append(commit)
+      session = applyCommit(session, commit)
+      if (commit.park !== null) return 'parked'
+    }
+    return 'lost'
+  } finally {
+    forget()
+    stream.close()
+    effects.stopAll(new PerdureError('SESSION_LEFT', 'this process does not drive the session any more'))
+  }
+}
+
+/** What follows now, or null when the effects in flight have to answer first. */
+function settle(session: Session, owed: Owed, effects: Effects, settling: Settling): Commit | null {
+  switch (owed.kind) {
+    case 'park':
+      return parkOnly(session, owed.wakeAt, settling)
+    case 'transition': {
+      const taken = interruptedStep(session, owed.transition)
+      const said = taken === null ? [] : effects.interruptModel(taken)
+      return settleTransition(session, owed.transition, said, settling)
+    }
+    case 'effects':
+      return settleOutcomes(session, effects.outcomes(), settling)
+  }
+}
+
+/** A commit that leaves nothing owed parks in the same transaction. */
+function withParking(session: Session, commit: Commit, circumstances: Circumstances, ports: DrivePorts): Commit {
+  if (commit.park !== null) return commit
+  const after = applyCommit(session, commit)
+  const then = next(after, circumstances)
+  return then.kind === 'park' ? park(commit, after, then.wakeAt, toSettling(ports, circumstances)) : commit
+}
+
+/** Until an outcome, a delivery or the due time. */
+async function waitFor(bell: Bell, owed: Owed, { clock }: DrivePorts): Promise<void> {
+  const dueAt = owed.kind === 'effects' ? owed.dueAt : null
+  const cancel = dueAt === null || dueAt === Infinity ? () => undefined : clock.after(dueAt - clock.now(), () => bell.ring())
+  await bell.wait()
+  cancel()
+}
+
+function ringOnSignals(bell: Bell, { lost, draining }: DriveSignals): () => void {
+  const ring = (): void => bell.ring()
+  for (const signal of [lost, draining]) signal.addEventListener('abort', ring)
+  return () => {
+    for (const signal of [lost, draining]) signal.removeEventListener('abort', ring)
+  }
+}
+
+function toSettling({ ids, agent, random }: DrivePorts, { now }: Circumstances): Settling {
+  return { now, ids, limits: agent.limits, model: agent.model.name, random: random() }
+}
+
+async function lookAround(session: Session, ports: DrivePorts, lost: AbortSignal): Promise<Session> {
+  const arrived = await untilKnown(() => ports.store.loadDeliveries(session.facts.id, session.inbox), ports, lost)
+  return addDeliveries(session, arrived ?? [])
+}
+
+/** The same commit is repeated until its outcome is known or the lease is over; no effect starts meanwhile (R2). */
+async function commitDurably(session: Session, commit: Commit, ports: DrivePorts, lost: AbortSignal): Promise<CommitOutcome> {
+  return (await untilKnown(() => ports.store.commit(session, commit, ports.leaseTtlMs), ports, lost)) ?? { kind: 'fenced' }
+}

@@ -1,0 +1,132 @@
+/**
+ * What a session has in flight: exactly what `next` said it owes. An effect stays here with its outcome until it is no longer owed, so an
+ * outcome whose commit was refused is simply found again.
+ */
+import type { Clock } from '../../clock.js'
+import { PerdureError } from '../../errors.js'
+import type { IdSource } from '../../ids.js'
+import { failedResult } from '../settle/calls.js'
+import { stepScope } from '../settle/turn.js'
+import type { HistoryItem } from '../history.js'
+import type { ModelStep } from '../checkpoint.js'
+import { modelKey, type Effect } from '../next.js'
+import type { Block, Outcome } from '../outcomes.js'
+import type { AgentPort, EventStream, Log, ToolContext } from '../ports.js'
+import type { Session } from '../session.js'
+import { callModel, type ModelCall } from './call-model.js'
+import { runTool } from './run-tool.js'
+
+export interface EffectPorts {
+  readonly agent: AgentPort
+  readonly stream: EventStream
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly log: Log
+  /** The history of the session as it is now. */
+  readonly loadHistory: (session: Session) => Promise<readonly HistoryItem[]>
+  /** Called when an outcome is ready. */
+  readonly onOutcome: () => void
+}
+
+interface Running {
+  readonly abort: AbortController
+  readonly model: ModelCall | null
+  outcome: Outcome | null
+}
+
+export class Effects {
+  readonly #ports: EffectPorts
+  readonly #running: Map<string, Running> = new Map()
+
+  constructor(ports: EffectPorts) {
+    this.#ports = ports
+  }
+
+  /** Starts what is owed and does not run; stops and forgets what runs and is not owed. */
+  keep(session: Session, owed: readonly Effect[]): void {
+    const keys = new Set(owed.map((effect) => effect.key))
+    for (const [key, running] of this.#running) {
+      if (keys.has(key)) continue
+      running.abort.abort(new PerdureError('EFFECT_STOPPED', 'this is not asked for any more'))
+      this.#running.delete(key)
+    }
+    for (const effect of owed) {
+      if (!this.#running.has(effect.key)) this.#start(session, effect)
+      if (effect.kind === 'run-tool' && effect.aborted)
+        this.#running.get(effect.key)?.abort.abort(new PerdureError('CANCELLED', 'the call is cancelled'))
+    }
+  }
+
+  /** Outcomes that are ready. */
+  outcomes(): readonly Outcome[] {
+    return [...this.#running.values()].flatMap(({ outcome }) => (outcome === null ? [] : [outcome]))
+  }
+
+  /** Stops the step's call of the model and answers what it had said; the same again when asked again. */
+  interruptModel(step: ModelStep): readonly Block[] {
+    const running = this.#running.get(modelKey(step))
+    running?.abort.abort(new PerdureError('EFFECT_STOPPED', 'the call of the model is not asked for any more'))
+    return running?.model?.said() ?? []
+  }
+
+  stopAll(reason: PerdureError): void {
+    for (const { abort } of this.#running.values()) abort.abort(reason)
+    this.#running.clear()
+  }
+
+  #start(session: Session, effect: Effect): void {
+    const abort = new AbortController()
+    if (effect.kind === 'call-model') {
+      const { agent, stream, clock, ids, loadHistory } = this.#ports
+      const history = loadHistory(session)
+      const { turn, step } = effect
+      const model = callModel({ agent, turn, step, cacheKey: session.facts.id, history, stream, ids, clock, signal: abort.signal })
+      this.#watch(effect.key, { abort, model, outcome: null }, model.ended)
+    } else {
+      this.#watch(effect.key, { abort, model: null, outcome: null }, this.#runTool(session, effect, abort.signal))
+    }
+  }
+
+  #watch(key: string, running: Running, ended: Promise<Outcome>): void {
+    this.#running.set(key, running)
+    void ended.then((outcome) => {
+      running.outcome = outcome
+      if (this.#running.get(key) === running) this.#ports.onOutcome()
+    })
+  }
+
+  async #runTool(session: Session, effect: Extract<Effect, { kind: 'run-tool' }>, signal: AbortSignal): Promise<Outcome> {
+    const { agent, stream, clock } = this.#ports
+    const row = session.calls.get(effect.callId)
+    const tool = agent.tools.get(row?.name ?? '')
+    if (row === undefined || tool === undefined) {
+      const message = `the agent ${agent.name} has no tool ${row?.name ?? effect.callId} any more`
+      const result = failedResult({ code: 'TOOL_UNKNOWN', message, retryable: false }, clock.now())
+      return { kind: 'tool-ended', callId: effect.callId, status: 'FAILED', result }
+    }
+    const { turn, step } = effect
+    const scope = stepScope(turn, step)
+    return runTool({
+      tool,
+      call: row,
+      clock,
+      context: this.#context(session, effect, signal),
+      progress: (output) => {
+        if (!this.#running.has(effect.key)) return
+        stream.emit({ type: 'TOOL_CALL_PROGRESS', data: { callId: row.id, output }, at: clock.now(), ...scope })
+      },
+    })
+  }
+
+  #context(session: Session, { turn, callId }: Extract<Effect, { kind: 'run-tool' }>, signal: AbortSignal): ToolContext {
+    const { id, agent, title, metadata, owner } = session.facts
+    return {
+      session: { id, agent, title, metadata, owner },
+      turn: { id: turn.id, number: turn.number },
+      callId,
+      signal,
+      principal: turn.principal,
+      log: this.#ports.log.with({ session: id, turn: turn.id, call: callId }),
+    }
+  }
+}

@@ -1,0 +1,132 @@
+/** A commit being written: gathers the rows and events of one outcome and hands them over as one value. */
+import type { Checkpoint, Phase } from '../checkpoint.js'
+import type { CallRow, ClosedStep, ClosedTurn, Commit, Guard, SessionChange, SettledDelivery, StepRow, TurnRow } from '../commit.js'
+import type { Delivery } from '../deliveries.js'
+import type { DeliveryOutcome, EventFact, NewEvent } from '../events.js'
+import type { HistoryItem } from '../history.js'
+import { PerdureError, type Failure } from '../../errors.js'
+import type { CallId, IdSource, TurnId } from '../../ids.js'
+import type { AgentLimits } from '../ports.js'
+import type { Session } from '../session.js'
+import { addUsage, type TokenUsage } from '../usage.js'
+
+/** What every settling function is given beside the session: the only things that it cannot derive. */
+export interface Settling {
+  readonly now: number
+  readonly ids: IdSource
+  readonly limits: AgentLimits
+  readonly model: string
+  /** In [0, 1), for jitter. */
+  readonly random: number
+}
+
+export interface Scope {
+  readonly turnId: TurnId | null
+  readonly stepIndex: number | null
+  readonly attempt: number | null
+}
+const SESSION_SCOPE: Scope = { turnId: null, stepIndex: null, attempt: null }
+
+export class CommitDraft {
+  readonly session: Session
+  readonly settling: Settling
+  /** Set by whatever ends or parks the session. */
+  park: Commit['park'] = null
+  openedTurn: TurnRow | null = null
+  closedTurn: ClosedTurn | null = null
+  openedStep: StepRow | null = null
+  closedStep: ClosedStep | null = null
+  change: SessionChange | null = null
+  readonly #calls: Map<CallId, { readonly row: CallRow; readonly isNew: boolean }> = new Map()
+  #checkpoint: Checkpoint
+  readonly #events: NewEvent[] = []
+  readonly #history: HistoryItem[] = []
+  readonly #settled: SettledDelivery[] = []
+
+  constructor(session: Session, settling: Settling) {
+    this.session = session
+    this.settling = settling
+    this.#checkpoint = session.checkpoint
+  }
+
+  get checkpoint(): Checkpoint {
+    return this.#checkpoint
+  }
+
+  /** Records a fact, in the order of the calls. */
+  record(fact: EventFact, scope: Scope = SESSION_SCOPE): void {
+    this.#events.push({ ...fact, at: this.settling.now, ...scope })
+  }
+
+  appendHistory(items: readonly HistoryItem[]): void {
+    this.#history.push(...items)
+    this.#checkpoint = { ...this.#checkpoint, historyLength: this.#checkpoint.historyLength + items.length }
+  }
+
+  countUsage(usage: TokenUsage | null): void {
+    this.#checkpoint = { ...this.#checkpoint, usage: addUsage(this.#checkpoint.usage, usage) }
+  }
+
+  countTurn(): number {
+    this.#checkpoint = { ...this.#checkpoint, turns: this.#checkpoint.turns + 1 }
+    return this.#checkpoint.turns
+  }
+
+  settle(delivery: Delivery, status: DeliveryOutcome, turnId: TurnId | null, rejection: Failure | null = null): void {
+    this.#settled.push({ id: delivery.id, status, turnId, rejection, at: this.settling.now })
+    const data = { delivery: delivery.id, status, turn: turnId, reason: rejection?.code ?? null }
+    this.record({ type: 'DELIVERY_SETTLED', data }, { ...SESSION_SCOPE, turnId })
+  }
+
+  /** Deliveries of the session that this draft has not settled. */
+  unsettled(): readonly Delivery[] {
+    const settled = new Set(this.#settled.map((delivery) => delivery.id))
+    return this.session.deliveries.filter((delivery) => !settled.has(delivery.id))
+  }
+
+  /** The row of a call of the open step, as this draft leaves it. */
+  callRow(id: CallId): CallRow | undefined {
+    return this.#calls.get(id)?.row ?? this.session.calls.get(id)
+  }
+
+  addCall(row: CallRow): void {
+    this.#calls.set(row.id, { row, isNew: true })
+  }
+
+  /** Changes a call; several changes of one call, also of a new one, are one row. */
+  changeCall(id: CallId, change: Pick<CallRow, 'status'> & Partial<Pick<CallRow, 'startedAt' | 'result'>>): void {
+    const row = this.callRow(id)
+    if (row === undefined) throw new PerdureError('INTERNAL', `call ${id} is not of the open step`)
+    this.#calls.set(id, { row: { ...row, ...change }, isNew: this.#calls.get(id)?.isNew ?? false })
+  }
+
+  enter(phase: Phase): void {
+    this.#checkpoint = { ...this.#checkpoint, phase }
+  }
+
+  finish(): Commit {
+    const calls = [...this.#calls.values()]
+    return {
+      checkpoint: this.#checkpoint,
+      guard: this.#guard(),
+      events: this.#events,
+      history: this.#history,
+      openedTurn: this.openedTurn,
+      closedTurn: this.closedTurn,
+      openedStep: this.openedStep,
+      closedStep: this.closedStep,
+      newCalls: calls.filter(({ isNew }) => isNew).map(({ row }) => row),
+      changedCalls: calls.filter(({ isNew }) => !isNew).map(({ row }) => row),
+      settled: this.#settled,
+      session: this.change,
+      park: this.park,
+    }
+  }
+
+  /** R4: what parks or ends the session overlooks no delivery; what begins an effect or ends a turn overlooks no control. */
+  #guard(): Guard {
+    if (this.park !== null) return 'inbox'
+    const startsCall = this.#events.some((event) => event.type === 'TOOL_CALL_START')
+    return startsCall || this.openedStep !== null || this.closedTurn !== null ? 'control' : 'none'
+  }
+}

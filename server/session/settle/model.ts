@@ -1,0 +1,179 @@
+/** What follows from a call of the model: its answer, its failure, its loss. */
+import type { Failure } from '../../errors.js'
+import type { ModelStep, OpenCall, OpenTurn } from '../checkpoint.js'
+import type { CallRow, ClosedStep, Commit } from '../commit.js'
+import { INPUT_CUT_OFF, MODEL_CONTENT_FILTERED, MODEL_REFUSED, STEP_INTERRUPTED } from '../failures.js'
+import type { Block, ModelAnswered, ModelFailed, RequestedCall } from '../outcomes.js'
+import { MAX_TAKEOVERS, MODEL_RETRY, retryDelayMs } from '../retry.js'
+import type { Session } from '../session.js'
+import { addUsage } from '../usage.js'
+import { recordEnd } from './calls.js'
+import { CommitDraft, type Settling } from './draft.js'
+import { advance } from './tools.js'
+import { beginAttempt, endTurn, stepScope } from './turn.js'
+
+/** The answer ends the turn, or asks for calls; those that begin now are recorded as started in this very commit (R3). */
+export function settleAnswer(session: Session, turn: OpenTurn, step: ModelStep, answer: ModelAnswered, settling: Settling): Commit {
+  const draft = new CommitDraft(session, settling)
+  const { finishReason, usage } = answer
+  const text = joined(answer.blocks, 'text')
+  const calls = finishReason === 'LENGTH' ? answer.calls.map((call) => ({ ...call, refusal: call.refusal ?? INPUT_CUT_OFF })) : answer.calls
+  const next: OpenTurn = { ...turn, calls: turn.calls + calls.length, usage: addUsage(turn.usage, usage) }
+  completeBlocks(draft, turn, step, answer.blocks, finishReason)
+  draft.record({ type: 'STEP_COMPLETED', data: { finishReason, usage } }, stepScope(turn, step))
+  draft.closedStep = {
+    ...closing(step, settling.now),
+    status: 'COMPLETED',
+    text,
+    reasoning: joined(answer.blocks, 'reasoning'),
+    finishReason,
+    usage,
+  }
+  draft.countUsage(usage)
+  if (text !== '' || calls.length > 0) {
+    const asked = calls.map(({ id, name, input }) => ({ id, name, input }))
+    draft.appendHistory([{ role: 'assistant', text, calls: asked, interrupted: false }])
+  }
+  if (calls.length > 0) {
+    requestCalls(draft, next, step, calls)
+  } else {
+    const error = refusalOf(answer)
+    endTurn(
+      draft,
+      next,
+      error === null ? { status: 'COMPLETED', output: text } : { status: 'FAILED', output: text === '' ? null : text, error },
+    )
+  }
+  return draft.finish()
+}
+
+function refusalOf({ finishReason }: ModelAnswered): Failure | null {
+  if (finishReason === 'REFUSAL') return MODEL_REFUSED
+  return finishReason === 'CONTENT_FILTER' ? MODEL_CONTENT_FILTERED : null
+}
+
+/** Records every call that was asked for, valid or not; a refused one has its result at once. */
+function requestCalls(draft: CommitDraft, turn: OpenTurn, step: ModelStep, calls: readonly RequestedCall[]): void {
+  const { now } = draft.settling
+  const open: OpenCall[] = []
+  for (const [order, call] of calls.entries()) {
+    const { id: callId, name, label, input, refusal } = call
+    draft.record(
+      { type: 'TOOL_CALL_REQUESTED', data: { callId, name, label, input, inputError: refusal?.message ?? null } },
+      stepScope(turn, step),
+    )
+    const result = refusal === null ? null : { output: null, text: refusal.message, error: refusal, truncatedBytes: 0, endedAt: now }
+    const row: CallRow = {
+      id: callId,
+      turnId: turn.id,
+      stepId: step.id,
+      stepIndex: step.index,
+      order,
+      name,
+      label,
+      input,
+      rawInput: call.rawInput,
+      status: result === null ? 'REQUESTED' : 'FAILED',
+      startedAt: null,
+      result,
+    }
+    draft.addCall(row)
+    const { idempotent, sequential } = call
+    open.push({ id: callId, name, idempotent, sequential, state: result === null ? 'requested' : 'ended' })
+    if (result !== null) recordEnd(draft, turn, step, row)
+  }
+  advance(draft, turn, { id: step.id, index: step.index, attempt: step.attempt, calls: open }, null)
+}
+
+/** Tried again after a while, or given up: then the step and its turn have failed. */
+export function settleFailure(session: Session, turn: OpenTurn, step: ModelStep, failed: ModelFailed, settling: Settling): Commit {
+  const draft = new CommitDraft(session, settling)
+  const scope = stepScope(turn, step)
+  const failures = step.failures + 1
+  const error = failed.failure
+  if (error.retryable && failures < MODEL_RETRY.maxAttempts) {
+    const delayMs = retryDelayMs(MODEL_RETRY, failures, failed.retryAfterMs, settling.random)
+    draft.record({ type: 'STEP_RETRYING', data: { error, delayMs } }, scope)
+    draft.enter({ kind: 'modelling', turn, step: { ...step, failures, retryAt: settling.now + delayMs } })
+    return draft.finish()
+  }
+  draft.record({ type: 'STEP_FAILED', data: { error } }, scope)
+  draft.closedStep = { ...closing(step, settling.now), status: 'FAILED', error }
+  endTurn(draft, turn, { status: 'FAILED', output: null, error })
+  return draft.finish()
+}
+
+/** The back-off is over: calls the model again, as the next attempt. */
+export function settleAttempt(session: Session, turn: OpenTurn, step: ModelStep, settling: Settling): Commit {
+  const draft = new CommitDraft(session, settling)
+  const scope = { turnId: turn.id, stepIndex: null, attempt: null }
+  if (turn.activeSince === null) draft.record({ type: 'TURN_RESUMED', data: { cause: 'TIMER' } }, scope)
+  beginAttempt(draft, { ...turn, activeSince: turn.activeSince ?? settling.now }, again(session, step))
+  return draft.finish()
+}
+
+/** A worker was lost while the model answered: what it had streamed is retracted, and the call is made again. */
+export function recoverModel(session: Session, turn: OpenTurn, step: ModelStep, settling: Settling): Commit {
+  const draft = new CommitDraft(session, settling)
+  draft.record({ type: 'STEP_INTERRUPTED', data: { reason: 'WORKER_LOST' } }, stepScope(turn, step))
+  const next = { ...turn, takeovers: turn.takeovers + 1 }
+  if (next.takeovers > MAX_TAKEOVERS) {
+    draft.closedStep = { ...closing(step, settling.now), status: 'INTERRUPTED', error: STEP_INTERRUPTED }
+    endTurn(draft, next, { status: 'FAILED', output: null, error: STEP_INTERRUPTED })
+  } else {
+    beginAttempt(draft, next, again(session, step))
+  }
+  return draft.finish()
+}
+
+/** The process stops: gives the call back, so that whoever claims next makes it again at once. */
+export function handBack(session: Session, turn: OpenTurn, step: ModelStep, settling: Settling): Commit {
+  const draft = new CommitDraft(session, settling)
+  draft.record({ type: 'STEP_INTERRUPTED', data: { reason: 'WORKER_LOST' } }, stepScope(turn, step))
+  draft.enter({ kind: 'modelling', turn, step: { ...step, retryAt: settling.now } })
+  return draft.finish()
+}
+
+function again(session: Session, step: ModelStep): ModelStep {
+  return { ...step, attempt: step.attempt + 1, epoch: session.lease.epoch, retryAt: null }
+}
+
+/** Closes the call of the model without an outcome; what it had said is completed as interrupted and kept. Answers the text. */
+export function interruptStep(
+  draft: CommitDraft,
+  turn: OpenTurn,
+  step: ModelStep,
+  said: readonly Block[],
+  reason: 'CANCELLED' | 'TIMED_OUT',
+): string | null {
+  const text = joined(said, 'text')
+  completeBlocks(draft, turn, step, said, null)
+  if (step.retryAt === null) draft.record({ type: 'STEP_INTERRUPTED', data: { reason } }, stepScope(turn, step))
+  draft.closedStep = { ...closing(step, draft.settling.now), status: 'INTERRUPTED', text, reasoning: joined(said, 'reasoning') }
+  if (text === '') return null
+  draft.appendHistory([{ role: 'assistant', text, calls: [], interrupted: true }])
+  return text
+}
+
+function completeBlocks(
+  draft: CommitDraft,
+  turn: OpenTurn,
+  step: ModelStep,
+  blocks: readonly Block[],
+  finishReason: ModelAnswered['finishReason'] | null,
+): void {
+  const interrupted = finishReason === null
+  for (const { id: blockId, kind, text } of blocks) {
+    if (kind === 'text')
+      draft.record({ type: 'MESSAGE_COMPLETED', data: { blockId, text, finishReason, interrupted } }, stepScope(turn, step))
+    else draft.record({ type: 'REASONING_COMPLETED', data: { blockId, text, interrupted } }, stepScope(turn, step))
+  }
+}
+
+function closing(step: ModelStep, endedAt: number): Omit<ClosedStep, 'status'> {
+  return { id: step.id, text: null, reasoning: null, finishReason: null, usage: null, error: null, endedAt }
+}
+
+function joined(blocks: readonly Block[], kind: Block['kind']): string {
+  return blocks.map((block) => (block.kind === kind ? block.text : '')).join('')
+}

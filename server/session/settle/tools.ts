@@ -1,0 +1,86 @@
+/** What follows from the calls of a step: results come, the next ones begin, the last one closes the step, a worker is lost. */
+import type { Acting, OpenTurn, Stopping, ToolStep } from '../checkpoint.js'
+import type { Commit } from '../commit.js'
+import { STEP_INTERRUPTED, abandoned, iterationLimit, turnTimeout } from '../failures.js'
+import type { ToolEnded } from '../outcomes.js'
+import { MAX_TAKEOVERS } from '../retry.js'
+import type { Session } from '../session.js'
+import { appendResults, cutOff, endCall, failedResult, startCalls } from './calls.js'
+import { CommitDraft, type Settling } from './draft.js'
+import { beginStep, endSession, endTurn } from './turn.js'
+
+/** Results that were ready together, in one commit. None: the step goes on by itself. */
+export function settleResults(session: Session, acting: Acting, ended: readonly ToolEnded[], settling: Settling): Commit {
+  const draft = new CommitDraft(session, settling)
+  const step = ended.reduce(
+    (rest, { callId, status, result }) => endCall(draft, acting.turn, rest, { id: callId, status, result }),
+    acting.step,
+  )
+  advance(draft, acting.turn, step, acting.stopping)
+  return draft.finish()
+}
+
+/** Whatever follows from the state of the calls. */
+export function advance(draft: CommitDraft, turn: OpenTurn, step: ToolStep, stopping: Stopping | null): void {
+  if (stopping !== null) {
+    const running = step.calls.some((call) => call.state === 'started')
+    if (running && draft.settling.now < stopping.until) draft.enter({ kind: 'acting', turn, step, stopping })
+    else finishStop(draft, turn, step, stopping)
+  } else if (step.calls.every((call) => call.state === 'ended')) {
+    closeStep(draft, turn, step)
+  } else {
+    draft.enter({ kind: 'acting', turn, step: { ...step, calls: startCalls(draft, turn, step) }, stopping })
+  }
+}
+
+/** All results go to history; then the model is asked again, as long as the turn has steps left. */
+function closeStep(draft: CommitDraft, turn: OpenTurn, step: ToolStep): void {
+  appendResults(draft, step)
+  const { maxIterationsPerTurn } = draft.settling.limits
+  if (turn.steps < maxIterationsPerTurn) beginStep(draft, turn)
+  else endTurn(draft, turn, { status: 'FAILED', output: null, error: iterationLimit(maxIterationsPerTurn) })
+}
+
+/** The tools have answered, or their grace is over: the turn ends, and the session with it if that was asked. */
+function finishStop(draft: CommitDraft, turn: OpenTurn, step: ToolStep, stopping: Stopping): void {
+  appendResults(draft, cutOff(draft, turn, step))
+  switch (stopping.cause) {
+    case 'timeout':
+      endTurn(draft, turn, { status: 'FAILED', output: null, error: turnTimeout(draft.settling.limits.turnTimeoutMs) })
+      return
+    case 'cancel':
+      endTurn(draft, turn, { status: 'CANCELLED', output: null, reason: 'cancelled' })
+      return
+    case 'end':
+      endTurn(draft, turn, { status: 'CANCELLED', output: null, reason: 'session_ended' })
+      endSession(draft, 'CANCELLED', 'ENDED', null)
+  }
+}
+
+/**
+ * A worker was lost while calls ran. An idempotent one runs again under its id; any other is not repeated: it is ABANDONED, and the
+ * model is told (R3).
+ */
+export function recoverTools(session: Session, acting: Acting, settling: Settling): Commit {
+  const draft = new CommitDraft(session, settling)
+  const { epoch } = session.lease
+  const turn = { ...acting.turn, takeovers: acting.turn.takeovers + 1 }
+  const givenUp = turn.takeovers > MAX_TAKEOVERS
+  let { step } = acting
+  for (const call of acting.step.calls) {
+    if (call.state !== 'started' || call.epoch === epoch) continue
+    if (call.idempotent && !givenUp && acting.stopping === null) {
+      step = { ...step, calls: step.calls.map((one) => (one.id === call.id ? { ...call, epoch } : one)) }
+    } else {
+      const result = failedResult(abandoned(call.name), settling.now)
+      step = endCall(draft, turn, step, { id: call.id, status: 'ABANDONED', result })
+    }
+  }
+  if (givenUp && acting.stopping === null) {
+    appendResults(draft, cutOff(draft, turn, step))
+    endTurn(draft, turn, { status: 'FAILED', output: null, error: STEP_INTERRUPTED })
+  } else {
+    advance(draft, turn, step, acting.stopping)
+  }
+  return draft.finish()
+}

@@ -1,0 +1,127 @@
+/** How a turn begins and ends, and how a session does. */
+import type { Failure } from '../../errors.js'
+import { REJECTED_ENDED } from '../failures.js'
+import type { ModelStep, OpenTurn } from '../checkpoint.js'
+import type { Commit } from '../commit.js'
+import type { Message } from '../deliveries.js'
+import type { SessionEndReason } from '../events.js'
+import type { Session } from '../session.js'
+import { NO_USAGE } from '../usage.js'
+import { CommitDraft, type Scope, type Settling } from './draft.js'
+
+/** The messages begin a turn and its first step, in one commit. */
+export function startTurn(session: Session, messages: readonly Message[], settling: Settling): Commit {
+  const draft = new CommitDraft(session, settling)
+  beginStep(draft, openTurn(draft, messages))
+  return draft.finish()
+}
+
+/** Opens the turn that `messages` ask for; the caller says what it does first. */
+export function openTurn(draft: CommitDraft, messages: readonly Message[]): OpenTurn {
+  const { session, settling } = draft
+  const [first] = messages
+  const principal = first?.by ?? session.facts.owner
+  if (session.checkpoint.turns === 0) {
+    const { agent, deployment } = session.facts
+    draft.record({ type: 'SESSION_STARTED', data: { agent, deployment, predecessor: null } })
+  }
+  const turn: OpenTurn = {
+    id: settling.ids.next('turn'),
+    number: draft.countTurn(),
+    principal,
+    startedAt: settling.now,
+    activeMs: 0,
+    activeSince: settling.now,
+    steps: 0,
+    calls: 0,
+    takeovers: 0,
+    usage: NO_USAGE,
+  }
+  const scope = turnScope(turn)
+  const deliveries = messages.map((message) => message.id)
+  draft.record({ type: 'TURN_STARTED', data: { number: turn.number, deliveries, trigger: 'MESSAGE', principal } }, scope)
+  for (const message of messages) {
+    draft.record({ type: 'MESSAGE_RECEIVED', data: { delivery: message.id, text: message.text, by: message.by } }, scope)
+    draft.settle(message, 'APPLIED', turn.id)
+  }
+  draft.appendHistory(messages.map((message) => ({ role: 'user', text: message.text })))
+  const userInput = messages.map((message) => message.text).join('\n\n')
+  draft.openedTurn = { id: turn.id, number: turn.number, trigger: 'MESSAGE', principal, userInput, startedAt: turn.startedAt }
+  return turn
+}
+
+/** The next call of the model: a new step. */
+export function beginStep(draft: CommitDraft, turn: OpenTurn): void {
+  const { settling, session } = draft
+  const step: ModelStep = {
+    id: settling.ids.next('stp'),
+    index: turn.steps,
+    attempt: 1,
+    epoch: session.lease.epoch,
+    failures: 0,
+    retryAt: null,
+    startedAt: settling.now,
+  }
+  beginAttempt(draft, { ...turn, steps: turn.steps + 1 }, step)
+}
+
+/** Calls the model for `step` from now on, under this lease. */
+export function beginAttempt(draft: CommitDraft, turn: OpenTurn, step: ModelStep): void {
+  const { settling } = draft
+  draft.record({ type: 'STEP_STARTED', data: { model: settling.model } }, stepScope(turn, step))
+  draft.openedStep = {
+    id: step.id,
+    turnId: turn.id,
+    index: step.index,
+    attempt: step.attempt,
+    model: settling.model,
+    startedAt: settling.now,
+  }
+  draft.enter({ kind: 'modelling', turn, step })
+}
+
+export type TurnEnding =
+  | { readonly status: 'COMPLETED'; readonly output: string }
+  | { readonly status: 'FAILED'; readonly output: string | null; readonly error: Failure }
+  | { readonly status: 'CANCELLED'; readonly output: string | null; readonly reason: string }
+
+/** Closes the turn; the session rests, unless something else is waiting (next.ts tells). */
+export function endTurn(draft: CommitDraft, turn: OpenTurn, ending: TurnEnding): void {
+  const { now } = draft.settling
+  const activeMs = turn.activeMs + (turn.activeSince === null ? 0 : now - turn.activeSince)
+  const error = ending.status === 'FAILED' ? ending.error : null
+  const reason = ending.status === 'CANCELLED' ? ending.reason : null
+  const { output } = ending
+  draft.closedTurn = { id: turn.id, status: ending.status, output, error, usage: turn.usage, activeMs, endedAt: now }
+  draft.change = { status: draft.session.status, usage: draft.checkpoint.usage, at: now, end: null }
+  const data = { output, error, reason, usage: turn.usage, latencyMs: now - turn.startedAt }
+  draft.record({ type: `TURN_${ending.status}`, data }, turnScope(turn))
+  draft.enter({ kind: 'idle' })
+}
+
+/** Ends the session: nothing is appended after this. Whatever still waits in its inbox is answered. */
+export function endSession(
+  draft: CommitDraft,
+  status: 'COMPLETED' | 'FAILED' | 'CANCELLED',
+  reason: SessionEndReason,
+  error: Failure | null,
+): void {
+  const { now } = draft.settling
+  for (const delivery of draft.unsettled()) {
+    if (delivery.kind === 'MESSAGE') draft.settle(delivery, 'REJECTED', null, REJECTED_ENDED)
+    else draft.settle(delivery, 'APPLIED', null)
+  }
+  const { usage } = draft.checkpoint
+  draft.record({ type: `SESSION_${status}`, data: { reason, error, usage } })
+  draft.change = { status, usage, at: now, end: { reason, error } }
+  draft.enter({ kind: 'ended', status, reason })
+  draft.park = { wakeAt: null }
+}
+
+export function turnScope(turn: OpenTurn): Scope {
+  return { turnId: turn.id, stepIndex: null, attempt: null }
+}
+
+export function stepScope(turn: OpenTurn, step: { readonly index: number; readonly attempt: number }): Scope {
+  return { turnId: turn.id, stepIndex: step.index, attempt: step.attempt }
+}

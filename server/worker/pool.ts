@@ -1,0 +1,128 @@
+/** N slots side by side, the leases they hold, and the sweep; stops gracefully. */
+import type { Clock } from '../clock.js'
+import { toMessage } from '../errors.js'
+import type { EventWriter } from '../events/writer.js'
+import type { IdSource } from '../ids.js'
+import { openTurnOf } from '../session/checkpoint.js'
+import type { Commit } from '../session/commit.js'
+import type { AgentPort, CommitOutcome, Coordinator, Log, SessionStore, Ticket } from '../session/ports.js'
+import type { Session } from '../session/session.js'
+import { createLeases } from './leases.js'
+import { driveOnce, type SlotPorts } from './slot.js'
+import { startSweep } from './sweep.js'
+
+export interface WorkerPoolOptions {
+  readonly store: SessionStore
+  readonly coordinator: Coordinator
+  readonly writer: EventWriter
+  readonly agents: { readonly names: readonly string[]; get(name: string): AgentPort | undefined }
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly random: () => number
+  readonly log: Log
+  /** Sessions driven at the same time. */
+  readonly slots: number
+  /** How long a claim or a commit holds a session. */
+  readonly leaseTtlMs: number
+  /** False when the process itself is the lease. */
+  readonly renewsLeases: boolean
+  readonly sweepIntervalMs: number
+  /** Called for each turn that ended here. */
+  readonly onTurnEnded: (turn: EndedTurn) => void
+}
+export interface EndedTurn {
+  readonly session: Session
+  readonly number: number
+  readonly steps: number
+  readonly calls: number
+  readonly closed: NonNullable<Commit['closedTurn']>
+  readonly startedAt: number
+}
+export interface WorkerPool {
+  /**
+   * Stops claiming, lets what is driven reach a commit, and gives leases back; after `deadlineMs` whatever still runs is told to stop and
+   * left to the next worker. Repeating it waits for the same stop.
+   */
+  stop(deadlineMs: number): Promise<void>
+}
+
+/** A parked session that is due sooner than this is woken by a timer of this process; a later one by the sweep. */
+const TIMER_LIMIT_MS = 60_000
+const SWEEP_LIMIT = 200
+
+export function startWorkerPool(options: WorkerPoolOptions): WorkerPool {
+  const { store, coordinator, clock, log } = options
+  const draining = new AbortController()
+  const leases = createLeases({
+    ...options,
+    ttlMs: options.renewsLeases ? options.leaseTtlMs : Infinity,
+    onNews: (id) => coordinator.wake(id),
+  })
+  const ports: SlotPorts = {
+    ...options,
+    owner: options.ids.next('wrk'),
+    leases,
+    draining: draining.signal,
+    onCommitted: (before, commit, outcome) => announce(options, before, commit, outcome),
+  }
+  const stopSweep = startSweep({
+    store,
+    coordinator,
+    clock,
+    log,
+    agents: options.agents.names,
+    intervalMs: options.sweepIntervalMs,
+    limit: SWEEP_LIMIT,
+  })
+  const slots = Promise.all(Array.from({ length: options.slots }, () => runSlot(ports, coordinator, draining.signal)))
+  let stopped: Promise<void> | null = null
+
+  async function stop(deadlineMs: number): Promise<void> {
+    stopSweep()
+    draining.abort()
+    let cancel = () => {}
+    const deadline = new Promise<'late'>((resolve) => (cancel = clock.after(deadlineMs, () => resolve('late'))))
+    if ((await Promise.race([slots, deadline])) === 'late') await leases.releaseAll()
+    cancel()
+    leases.stop()
+  }
+
+  return { stop: (deadlineMs) => (stopped ??= stop(deadlineMs)) }
+}
+
+async function runSlot(ports: SlotPorts, coordinator: Coordinator, draining: AbortSignal): Promise<void> {
+  for (;;) {
+    const ticket = await coordinator.take(draining)
+    if (ticket === null) return
+    await runTicket(ticket, ports)
+  }
+}
+
+async function runTicket(ticket: Ticket, ports: SlotPorts): Promise<void> {
+  try {
+    await driveOnce(ticket, ports)
+  } catch (thrown) {
+    ports.log.warn(`could not claim a session: ${toMessage(thrown)}`, { session: ticket.sessionId })
+  } finally {
+    ticket.done()
+  }
+}
+
+/** Written, then told: to live subscribers, to lists, to whoever counts turns. */
+function announce(
+  options: WorkerPoolOptions,
+  before: Session,
+  commit: Commit,
+  outcome: Extract<CommitOutcome, { kind: 'committed' }>,
+): void {
+  const { coordinator, clock } = options
+  const { id } = before.facts
+  coordinator.publish(id, outcome.events)
+  if (commit.session !== null || commit.openedTurn !== null) coordinator.announce(id)
+  const wakeAt = commit.park?.wakeAt ?? null
+  if (wakeAt !== null && wakeAt - clock.now() < TIMER_LIMIT_MS) coordinator.wake(id, Math.max(0, wakeAt - clock.now()))
+  const turn = openTurnOf(before.checkpoint)
+  if (commit.closedTurn === null || turn === null) return
+  const { number, steps, calls, startedAt } = turn
+  options.onTurnEnded({ session: before, number, steps, calls, startedAt, closed: commit.closedTurn })
+}
