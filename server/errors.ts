@@ -55,3 +55,14 @@ export function assertNever(value: never): never {
 export function toMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
+
+/**
+ * A write whose reply was lost: it may or may not have been applied. Repeating the same write is safe and tells which; so does
+ * a read. Never a reason to do something else instead.
+ */
+export class OutcomeUnknown extends PerdureError {
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super('STORE_UNAVAILABLE', message, options)
+    this.name = 'OutcomeUnknown'
+  }
+}

@@ -26,7 +26,13 @@ export type SendTarget =
   | { readonly kind: 'session'; readonly sessionId: SessionId }
   | { readonly kind: 'create'; readonly spec: SessionSpec }
   /** Whoever holds the address; without `create`, `not-found` when nobody does. */
-  | { readonly kind: 'address'; readonly address: string; readonly create: SessionSpec | null }
+  | {
+      readonly kind: 'address'
+      readonly address: string
+      readonly create: SessionSpec | null
+      /** Asked about the holder, whoever that is by then: false is `not-found`. Missing: everybody may reach everybody. */
+      readonly mayReach?: (holder: SessionId) => Promise<boolean>
+    }
 
 /** `created`: this call made the session. `duplicate`: the key had been used; this is its first effect, whatever became of it. */
 export type IntakeOutcome =
@@ -109,6 +115,7 @@ async function deliverOnce(
     case 'address': {
       const holder = await options.store.findAddress(by.tenant, target.address)
       if (holder !== null) {
+        if (target.mayReach !== undefined && !(await target.mayReach(holder))) return findFirst(options, idempotency)
         const outcome = await deliverTo(options, holder, delivery, idempotency)
         return outcome.kind === 'ended' ? 'look-again' : outcome
       }
@@ -120,7 +127,7 @@ async function deliverOnce(
   }
 }
 
-/** Nobody holds the address any more; the key may still name what was done when somebody did. */
+/** Nobody within reach holds the address any more; the key may still name what was done when somebody did. */
 async function findFirst(options: IntakeOptions, idempotency: IdempotencyKey | null): Promise<IntakeOutcome> {
   const first = idempotency === null ? null : await options.store.findKey(idempotency)
   if (first === null) return { kind: 'not-found' }

@@ -1,4 +1,5 @@
 /** N slots side by side, the leases they hold, and the sweep; stops gracefully. */
+import { setMaxListeners } from 'node:events'
 import type { Clock } from '../clock.js'
 import { toMessage } from '../errors.js'
 import type { EventWriter } from '../events/writer.js'
@@ -53,6 +54,8 @@ const SWEEP_LIMIT = 200
 export function startWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { store, coordinator, clock, log } = options
   const draining = new AbortController()
+  // Every slot listens, which is no leak.
+  setMaxListeners(0, draining.signal)
   const leases = createLeases({
     ...options,
     ttlMs: options.renewsLeases ? options.leaseTtlMs : Infinity,

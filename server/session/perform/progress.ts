@@ -11,7 +11,7 @@ export const MAX_PROGRESS_BYTES = 16 * 1024
 
 export interface Progress {
   /** Takes a copy. Never throws; what is no JSON is refused with a warning. */
-  report(output: unknown): void
+  readonly report: (output: unknown) => void
   /** Drops what is held and ignores what comes later. */
   close(): void
 }
@@ -37,12 +37,12 @@ export function createProgress(sink: ProgressSink): Progress {
   return {
     report(output) {
       if (closed) return
+      flush()
       const converted = toJson(output)
       if (!converted.ok) {
         sink.warn(`progress was not shown: ${converted.path === '' ? 'it' : converted.path} ${converted.problem}`)
         return
       }
-      flush()
       held = { output: shorten(converted.value, MAX_PROGRESS_BYTES).output }
       cancelTimer = sink.clock.after(0, flush)
     },

@@ -14,7 +14,7 @@ import type { ToolEnded } from '../outcomes.js'
 import type { ToolContext, ToolPort } from '../ports.js'
 import { createProgress } from './progress.js'
 import { shorten } from './shorten.js'
-import { readMessage, toJson } from './to-json.js'
+import { isInstance, readMessage, toJson } from './to-json.js'
 
 export const MAX_OUTPUT_BYTES = 256 * 1024
 const MAX_MESSAGE_BYTES = 8 * 1024
@@ -80,7 +80,7 @@ function keep(tool: ToolPort, value: unknown): Ended {
 
 /** The message for the model and for people; never a stack. */
 function toToolFailure(thrown: unknown): Failure {
-  const code = thrown instanceof PerdureError && isOwnCode(thrown.code) ? thrown.code : 'TOOL_FAILED'
+  const code = isInstance(thrown, PerdureError) && isOwnCode(thrown.code) ? thrown.code : 'TOOL_FAILED'
   return { code, message: capMessage(readMessage(thrown) + readCause(thrown)), retryable: false }
 }
 
@@ -91,8 +91,11 @@ function isOwnCode(code: string): boolean {
 
 /** `fetch failed` alone helps nobody: the cause says what failed. */
 function readCause(thrown: unknown): string {
-  if (!(thrown instanceof Error) || !(thrown.cause instanceof Error)) return ''
-  return ` (${readMessage(thrown.cause)})`
+  try {
+    return thrown instanceof Error && thrown.cause instanceof Error ? ` (${readMessage(thrown.cause)})` : ''
+  } catch {
+    return ''
+  }
 }
 
 function capMessage(message: string): string {

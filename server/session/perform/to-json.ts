@@ -34,7 +34,7 @@ export function toJson(value: unknown): JsonConversion {
   try {
     return { ok: true, value: convert(value, { place: null, open: new Set(), budget: { left: MAX_SIZE } }) ?? null }
   } catch (thrown) {
-    if (thrown instanceof Refusal) return { ok: false, path: thrown.path, problem: thrown.problem }
+    if (isInstance(thrown, Refusal)) return { ok: false, path: thrown.path, problem: thrown.problem }
     return { ok: false, path: '', problem: `cannot be read: ${readMessage(thrown)}` }
   }
 }
@@ -165,6 +165,15 @@ function toPath(place: Place | null): string {
 function toSegment(key: string | number): string {
   if (typeof key === 'number') return `[${String(key)}]`
   return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
+}
+
+/** `instanceof` for what was thrown: a proxy may throw even there. */
+export function isInstance<T extends object>(thrown: unknown, type: abstract new (...given: never[]) => T): thrown is T {
+  try {
+    return thrown instanceof type
+  } catch {
+    return false
+  }
 }
 
 /** The message of anything that was thrown, even of what resists being read. */

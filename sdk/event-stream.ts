@@ -1,0 +1,199 @@
+/**
+ * A session's events across as many connections as it takes.
+ *
+ * - S1 A new connection asks for what comes after the last batch that was received whole: nothing is lost, nothing repeated, wherever
+ *   the old one was cut. The next batch is read only when the consumer asks for it, so none is received and then forgotten.
+ * - S2 It ends normally only when the log has been read to where the caller asked: to the session's end, or to the recorded tail
+ *   with `follow: false`. Whatever else ends it is thrown, with the cursor.
+ * - S3 A server that falls silent is as good as gone: after `idleTimeoutMs` the connection is given up.
+ * - S4 Stopping to listen, in any way, has no effect on the session.
+ */
+import { GraphqlRequestError, NetworkError, PerdureError, toProblemError } from './errors.js'
+import { SessionEndDocument, SessionEventsDocument } from './generated/documents.js'
+import type { SessionEventsSubscription, SessionEventsSubscriptionVariables, SessionEventType } from './generated/operations.js'
+import type { SessionEvent } from './generated/session-events.js'
+import { LostError } from './lost-error.js'
+import { linkAbort, toBackoffMs, toError } from './runtime.js'
+import { isSessionEnd, toSessionEvent } from './session-events.js'
+import type { Transport } from './transport.js'
+
+/** Events of whole commits. Empty when the server only says that it is there. */
+export interface EventBatch {
+  readonly events: readonly SessionEvent[]
+  /** Where the log stands after them. */
+  readonly cursor: string
+  /** False while recorded events are replayed, true when they are live. */
+  readonly caughtUp: boolean
+}
+
+export interface Reconnect {
+  /** What ended the last connection. */
+  readonly error: Error
+  /** Failures since the last batch, from 1. */
+  readonly failures: number
+  readonly delayMs: number
+  readonly lastCursor: string | null
+}
+
+export interface EventStreamOptions {
+  /** Only what was recorded after this cursor. Without it and `last`: from the beginning. */
+  readonly after?: string | undefined
+  /** Only the last so many recorded events, and what follows. Not together with `after`. */
+  readonly last?: number | undefined
+  /** Only these types; STEP_RETRYING and STEP_INTERRUPTED come with any LLM_* type. */
+  readonly types?: readonly SessionEventType[] | undefined
+  /** False: ends at the recorded tail. Default true: goes on until the session has ended. */
+  readonly follow?: boolean | undefined
+  /** Stops listening; the iteration throws its reason. */
+  readonly signal?: AbortSignal | undefined
+  /** The longest silence before the connection is made anew, milliseconds. Default 45,000; the server says something every 15,000. */
+  readonly idleTimeoutMs?: number | undefined
+  /** How many connections in a row may fail without one batch. Default: no limit. */
+  readonly maxReconnects?: number | undefined
+  /** Called before each wait for a new connection. */
+  readonly onReconnect?: ((info: Reconnect) => void) | undefined
+}
+
+const IDLE_TIMEOUT_MS = 45_000
+const RECONNECT_BACKOFF = { firstMs: 250, maxMs: 15_000 }
+/** A bug of the server does not get better by asking for ever. */
+const MAX_INTERNAL_ERRORS = 5
+
+/** Batches as the server sends them, heartbeats (empty ones) included. */
+export function openBatches(transport: Transport, sessionId: string, options: EventStreamOptions = {}): AsyncIterableIterator<EventBatch> {
+  return closing(options.signal, (signal) => readBatches(transport, sessionId, { ...options, signal }))
+}
+
+/** One event after the other. */
+export function openEvents(transport: Transport, sessionId: string, options: EventStreamOptions = {}): AsyncIterableIterator<SessionEvent> {
+  return closing(options.signal, async function* (signal) {
+    for await (const batch of readBatches(transport, sessionId, { ...options, signal })) yield* batch.events
+  })
+}
+
+/**
+ * An iterator whose `return` takes effect at once. That of a generator waits for the `next` in flight, which on a quiet session
+ * may be a long time.
+ */
+export function closing<Item>(
+  parent: AbortSignal | undefined,
+  start: (signal: AbortSignal) => AsyncGenerator<Item, void, undefined>,
+): AsyncIterableIterator<Item> {
+  const link = linkAbort(parent)
+  const items = start(link.signal)
+  let closed = false
+  const iterator: AsyncIterableIterator<Item> = {
+    async next() {
+      try {
+        // Also when more is at hand: an abort takes effect at once.
+        if (link.signal.aborted && !closed) throw toError(link.signal.reason)
+        const result = closed ? { done: true as const, value: undefined } : await items.next()
+        if (result.done === true) link.release()
+        return result
+      } catch (error) {
+        link.release()
+        await items.return()
+        if (closed) return { done: true, value: undefined }
+        throw error
+      }
+    },
+    async return() {
+      closed = true
+      link.release()
+      link.abort(new Error('the consumer has stopped'))
+      await items.return().catch(() => undefined)
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  }
+  return iterator
+}
+
+interface Position {
+  cursor: string | null
+  failures: number
+  sawEnd: boolean
+}
+
+async function* readBatches(
+  transport: Transport,
+  sessionId: string,
+  options: EventStreamOptions,
+): AsyncGenerator<EventBatch, void, undefined> {
+  const position: Position = { cursor: options.after ?? null, failures: 0, sawEnd: false }
+  for (;;) {
+    let failure: Error
+    try {
+      yield* readConnection(transport, sessionId, { options, position })
+      if (position.sawEnd || options.follow === false || (await hasEnded(transport, sessionId, options.signal))) return
+      failure = new LostError('the server closed the event stream before the session has ended')
+    } catch (error) {
+      failure = toError(error)
+    }
+    await reconnect(transport, failure, { options, position })
+  }
+}
+
+interface Reading {
+  readonly options: EventStreamOptions
+  readonly position: Position
+}
+
+/** Moves `position` with every batch, before it is handed out (S1). */
+async function* readConnection(
+  transport: Transport,
+  sessionId: string,
+  { options, position }: Reading,
+): AsyncGenerator<EventBatch, void, undefined> {
+  const variables: SessionEventsSubscriptionVariables = {
+    session: { id: sessionId },
+    ...(position.cursor === null ? { last: options.last ?? null } : { after: position.cursor }),
+    follow: options.follow ?? true,
+    types: options.types ?? null,
+  }
+  const how = { signal: options.signal, idleTimeoutMs: options.idleTimeoutMs ?? IDLE_TIMEOUT_MS }
+  for await (const result of transport.subscribe(SessionEventsDocument, variables, how)) {
+    const batch = toBatch(result)
+    position.cursor = batch.cursor
+    position.failures = 0
+    position.sawEnd = batch.events.some(isSessionEnd)
+    yield batch
+    if (position.sawEnd) return
+  }
+}
+
+function toBatch({ sessionEvents }: SessionEventsSubscription): EventBatch {
+  if (sessionEvents.__typename !== 'SessionEventsBatch') throw toProblemError(sessionEvents)
+  return { events: sessionEvents.events.map(toSessionEvent), cursor: sessionEvents.cursor, caughtUp: sessionEvents.caughtUp }
+}
+
+/** A server that shuts down completes its streams too; only an ended session is the end (S2). */
+async function hasEnded(transport: Transport, sessionId: string, signal: AbortSignal | undefined): Promise<boolean> {
+  const { session } = await transport.request(SessionEndDocument, { id: sessionId }, { signal })
+  return session === null || session.endedAt !== null
+}
+
+/** Waits before the next connection, or throws when there should be none. */
+async function reconnect(transport: Transport, failure: Error, { options, position }: Reading): Promise<void> {
+  const { signal, maxReconnects = Infinity, onReconnect } = options
+  if (signal?.aborted === true) throw toError(signal.reason)
+  position.failures += 1
+  if (!isWorthAnotherTry(failure, position.failures)) throw withCursor(failure, position)
+  const error = failure instanceof LostError ? failure.toNetworkError(transport.url, position.failures) : failure
+  if (position.failures > maxReconnects) throw withCursor(error, position)
+  const backoffMs = toBackoffMs(position.failures, RECONNECT_BACKOFF, () => transport.runtime.random())
+  const delayMs = Math.max(backoffMs, failure instanceof LostError ? failure.retryAfterMs : 0)
+  onReconnect?.({ error, failures: position.failures, delayMs, lastCursor: position.cursor })
+  await transport.runtime.wait(delayMs, signal)
+}
+
+function isWorthAnotherTry(failure: Error, failures: number): boolean {
+  if (failure instanceof LostError || failure instanceof NetworkError) return true
+  if (failure instanceof GraphqlRequestError) return failure.code === 'INTERNAL_SERVER_ERROR' && failures < MAX_INTERNAL_ERRORS
+  return false
+}
+
+function withCursor(failure: Error, position: Position): Error {
+  if (failure instanceof PerdureError) failure.lastCursor = position.cursor
+  return failure
+}

@@ -1,0 +1,143 @@
+/** A session by its id: what one can tell it, read of it and follow. Making one makes no request. */
+import { toProblemError } from './errors.js'
+import { openBatches, openEvents, type EventBatch, type EventStreamOptions } from './event-stream.js'
+import type { Acceptance } from './follow-turn.js'
+import {
+  CancelDocument,
+  EndDocument,
+  GetSessionDocument,
+  ListTurnsDocument,
+  SendDocument,
+  TranscriptDocument,
+  UpdateSessionDocument,
+} from './generated/documents.js'
+import type {
+  CancelMutation,
+  DeliveryFieldsFragment,
+  EndMutation,
+  SendInput,
+  SessionFieldsFragment,
+  TranscriptQuery,
+  TurnFieldsFragment,
+  TurnPolicy,
+} from './generated/operations.js'
+import type { SessionEvent } from './generated/session-events.js'
+import { followMessages, type FollowMessagesOptions } from './follow-messages.js'
+import type { MessagesState } from './messages.js'
+import { createPages, type Pages } from './pages.js'
+import type { Transport } from './transport.js'
+import { createTurnHandle, type TurnHandle } from './turn.js'
+
+/** What a session is, as it was when it was read. */
+export interface SessionInfo extends SessionFieldsFragment {}
+export interface TurnInfo extends TurnFieldsFragment {}
+/** What became of a cancel or an end. */
+export interface DeliveryReceipt {
+  readonly delivery: DeliveryFieldsFragment
+  readonly duplicate: boolean
+}
+export type TranscriptMessage = NonNullable<TranscriptQuery['session']>['transcript'][number]
+export type OutgoingMessage = string | { readonly text: string }
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+}
+export interface DeliverOptions extends CallOptions {
+  /**
+   * Whoever sends the same key again gets the first delivery, whatever became of it. Default: a new key for each call, so that
+   * the SDK's own repeats of a lost request deliver once; bring your own to be as safe across restarts of your program.
+   */
+  readonly idempotencyKey?: string | undefined
+}
+export interface SendOptions extends DeliverOptions {
+  /** What to do while a turn is open: STEER (default) joins it, QUEUE waits for its end. */
+  readonly turnPolicy?: TurnPolicy | undefined
+}
+
+export interface Session {
+  readonly id: string
+  /** Delivers a message. Returns at once; the handle tells of the acceptance and of the turn. */
+  send(message: OutgoingMessage, options?: SendOptions): TurnHandle<Session>
+  /** Follows the log from a cursor on, across reconnects, without loss or repeat. Stopping to listen never stops the agent. */
+  events(options?: EventStreamOptions): AsyncIterableIterator<SessionEvent>
+  /** The same in batches: events of whole commits, with the cursor after them. */
+  batches(options?: EventStreamOptions): AsyncIterableIterator<EventBatch>
+  /** The conversation as it is, then as it becomes: a new state with every change. */
+  messages(options?: FollowMessagesOptions): AsyncIterableIterator<MessagesState>
+  /** Stops the open turn (or only `turnId`); the session stays open. `dropQueued` rejects what waits behind it. */
+  cancel(options?: DeliverOptions & { readonly turnId?: string; readonly dropQueued?: boolean }): Promise<DeliveryReceipt>
+  /** Ends the session for good. Repeating it gives the first end. */
+  end(options?: DeliverOptions & { readonly reason?: string }): Promise<DeliveryReceipt>
+  /** Sets what is given, leaves the rest. */
+  update(
+    changes: { readonly title?: string; readonly metadata?: { readonly [key: string]: unknown } },
+    options?: CallOptions,
+  ): Promise<SessionInfo>
+  /** Null when there is no such session, or the caller may not see it. */
+  get(options?: CallOptions): Promise<SessionInfo | null>
+  /** What was said, oldest first; `maxMessages` keeps the newest. Null as for `get`. */
+  transcript(options?: CallOptions & { readonly maxMessages?: number }): Promise<readonly TranscriptMessage[] | null>
+  /** Its turns, oldest first. */
+  turns(options?: CallOptions & { readonly first?: number; readonly after?: string }): Pages<TurnInfo>
+}
+
+export function createSession(transport: Transport, id: string): Session {
+  const key = (own: string | undefined): string => own ?? transport.runtime.newKey()
+  const session: Session = {
+    id,
+    send: (message, options = {}) => sendMessage(transport, { session: id }, message, options),
+    events: (options) => openEvents(transport, id, options),
+    batches: (options) => openBatches(transport, id, options),
+    messages: (options) => followMessages(transport, id, options),
+    async cancel({ signal, idempotencyKey, ...input } = {}) {
+      const variables = { input: { ...input, session: { id }, idempotencyKey: key(idempotencyKey) } }
+      return toReceipt((await transport.request(CancelDocument, variables, { signal })).cancel)
+    },
+    async end({ signal, idempotencyKey, ...input } = {}) {
+      const variables = { input: { ...input, session: { id }, idempotencyKey: key(idempotencyKey) } }
+      return toReceipt((await transport.request(EndDocument, variables, { signal })).end)
+    },
+    async update(changes, { signal } = {}) {
+      const { updateSession: result } = await transport.request(UpdateSessionDocument, { input: { ...changes, session: id } }, { signal })
+      if (result.__typename !== 'SessionPayload') throw toProblemError(result)
+      return result.session
+    },
+    get: async ({ signal } = {}) => (await transport.request(GetSessionDocument, { id }, { signal })).session,
+    async transcript({ signal, maxMessages } = {}) {
+      const variables = { id, maxMessages: maxMessages ?? null }
+      return (await transport.request(TranscriptDocument, variables, { signal })).session?.transcript ?? null
+    },
+    turns: ({ signal, first, after } = {}) =>
+      createPages(async (next) => {
+        const variables = { id, first: first ?? null, after: next ?? after ?? null }
+        return (await transport.request(ListTurnsDocument, variables, { signal })).session?.turns ?? NO_PAGE
+      }),
+  }
+  return session
+}
+
+const NO_PAGE = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } }
+
+/** Sends to a session, an address or a new session; the request is repeated under one key until it is answered (T1). */
+export function sendMessage(
+  transport: Transport,
+  to: SendInput['to'],
+  message: OutgoingMessage,
+  options: SendOptions,
+): TurnHandle<Session> {
+  const { signal, turnPolicy = 'STEER', idempotencyKey = transport.runtime.newKey() } = options
+  const text = typeof message === 'string' ? message : message.text
+  const accept = async (): Promise<Acceptance<Session>> => {
+    const variables = { input: { to, message: { text }, turnPolicy, idempotencyKey } }
+    const { send: result } = await transport.request(SendDocument, variables, { signal })
+    if (result.__typename !== 'SendPayload') throw toProblemError(result)
+    const { delivery, created, duplicate } = result
+    return { session: createSession(transport, result.session.id), delivery, created, duplicate }
+  }
+  return createTurnHandle(transport, { accepted: accept(), signal })
+}
+
+function toReceipt(result: CancelMutation['cancel'] | EndMutation['end']): DeliveryReceipt {
+  if (result.__typename !== 'DeliveryPayload') throw toProblemError(result)
+  return { delivery: result.delivery, duplicate: result.duplicate }
+}

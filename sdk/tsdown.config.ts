@@ -1,0 +1,13 @@
+import { defineConfig } from 'tsdown'
+
+/** One file without imports, for every runtime that has `fetch`, and its types. */
+export default defineConfig({
+  entry: { index: 'index.ts' },
+  outDir: 'dist',
+  format: 'esm',
+  platform: 'neutral',
+  target: 'es2023',
+  dts: true,
+  clean: true,
+  copy: [{ from: '../schema.graphql', to: 'dist' }],
+})

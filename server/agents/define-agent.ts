@@ -1,0 +1,145 @@
+import { PerdureError } from '../errors.js'
+import type { ModelClient } from '../session/model.js'
+import type { AgentLimits } from '../session/ports.js'
+import { isTool, type CompiledTool, type Tool } from './tool.js'
+import { isRecord, refuseUnknownOptions } from './loose-options.js'
+
+export const SESSION_MODES = ['CONVERSATION', 'TASK'] as const
+/** TASK: the end of a session's first turn is the end of the session. */
+export type SessionMode = (typeof SESSION_MODES)[number]
+
+export interface AgentOptions {
+  /** How clients name it: lower-case letters, digits and dashes, begins with a letter, at most 64. */
+  readonly name: string
+  /** For people who choose an agent. */
+  readonly description?: string
+  /** `provider/model`, e.g. `openai/gpt-5-mini`, or a client: `scripted(…)`, `openaiChat(…)`. */
+  readonly model: string | ModelClient
+  /** The system instructions. Never stored: read at every model call, so a function may look up what is true now. */
+  readonly instructions: string | (() => string | Promise<string>)
+  /** By the name that the model calls: letters, digits, `_` and `-`, at most 64. */
+  readonly tools?: Readonly<Record<string, Tool>>
+  /** Defaults: 200 model calls a turn, 30 minutes of active time a turn, 10 seconds for tools to answer a cancel. */
+  readonly limits?: Partial<AgentLimits>
+  /** Of new sessions, unless they say otherwise. Default CONVERSATION. */
+  readonly mode?: SessionMode
+}
+
+const AGENT = Symbol.for('perdure.agent')
+
+/** Made by `defineAgent`. A value: defining it starts nothing. */
+export interface Agent {
+  readonly [AGENT]: true
+  readonly name: string
+  readonly description: string | null
+  readonly model: string | ModelClient
+  readonly instructions: string | (() => string | Promise<string>)
+  readonly tools: ReadonlyMap<string, CompiledTool>
+  readonly limits: AgentLimits
+  readonly mode: SessionMode
+}
+
+export const DEFAULT_LIMITS: AgentLimits = { maxIterationsPerTurn: 200, turnTimeoutMs: 30 * 60_000, cancelGraceMs: 10_000 }
+
+const OPTIONS = ['name', 'description', 'model', 'instructions', 'tools', 'limits', 'mode'] as const
+const AGENT_NAME = /^[a-z][a-z0-9-]{0,63}$/
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/
+
+type Refuse = (problem: string) => never
+
+/**
+ * Defines an agent. Throws PerdureError AGENT_INVALID or TOOL_INVALID, with the names and the mend, when something in it is wrong.
+ *
+ * ```ts
+ * export default defineAgent({
+ *   name: 'hello',
+ *   model: 'openai/gpt-5-mini',
+ *   instructions: 'You greet people, in one sentence.',
+ * })
+ * ```
+ */
+export function defineAgent(options: AgentOptions): Agent {
+  if (!isRecord(options)) {
+    throw new PerdureError('AGENT_INVALID', 'give defineAgent one object: { name, model, instructions }')
+  }
+  const name = checkName(options.name)
+  const refuse: Refuse = (problem) => {
+    throw new PerdureError('AGENT_INVALID', `agent "${name}": ${problem}`)
+  }
+  refuseUnknownOptions(options, OPTIONS, refuse)
+  checkOptions(options, refuse)
+  return Object.freeze<Agent>({
+    [AGENT]: true,
+    name,
+    description: options.description ?? null,
+    model: options.model,
+    instructions: options.instructions,
+    tools: compileTools(name, options.tools ?? {}, refuse),
+    limits: toLimits(options.limits ?? {}, refuse),
+    mode: options.mode ?? 'CONVERSATION',
+  })
+}
+
+export function isAgent(value: unknown): value is Agent {
+  return typeof value === 'object' && value !== null && AGENT in value
+}
+
+function checkName(name: unknown): string {
+  if (typeof name === 'string' && AGENT_NAME.test(name)) return name
+  const shown = name === undefined ? 'an agent has no name' : `${JSON.stringify(name)} is no name for an agent`
+  const example = typeof name === 'string' ? suggestName(name) : 'support'
+  throw new PerdureError('AGENT_INVALID', `${shown}; use lower-case letters, digits and dashes, at most 64, e.g. name: "${example}"`)
+}
+
+function suggestName(name: string): string {
+  const dashed = name.replace(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase()
+  const clean = dashed.replace(/[^a-z0-9]+/g, '-').replace(/^[^a-z]+|-+$/g, '')
+  return clean.slice(0, 64) || 'support'
+}
+
+function checkOptions(options: AgentOptions, refuse: Refuse): void {
+  const { description, model, instructions, mode } = options
+  if (description !== undefined && typeof description !== 'string') refuse('description must be a text')
+  if (!isModel(model)) refuse('model must be a text such as "openai/gpt-5-mini", or a client such as scripted(…) or openaiChat(…)')
+  if (typeof instructions !== 'string' && typeof instructions !== 'function') {
+    refuse('instructions must be a text, or a function that gives one')
+  }
+  if (mode !== undefined && !SESSION_MODES.includes(mode)) refuse(`mode must be one of ${SESSION_MODES.join(', ')}`)
+}
+
+function isModel(model: unknown): boolean {
+  if (typeof model === 'string') return model.trim() !== ''
+  if (typeof model !== 'object' || model === null) return false
+  return 'name' in model && typeof model.name === 'string' && 'stream' in model && typeof model.stream === 'function'
+}
+
+function compileTools(agent: string, tools: Readonly<Record<string, Tool>>, refuse: Refuse): ReadonlyMap<string, CompiledTool> {
+  if (!isRecord(tools)) {
+    return refuse('tools must be an object of names and tools, e.g. tools: { look_up_order: defineTool(…) }')
+  }
+  const compiled = new Map<string, CompiledTool>()
+  for (const [name, tool] of Object.entries(tools)) {
+    if (!TOOL_NAME.test(name)) {
+      const mended = name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, 64)
+      refuse(`${JSON.stringify(name)} is no name for a tool; use letters, digits, _ and -, at most 64, e.g. ${mended || 'look_up'}`)
+    }
+    if (!isTool(tool)) refuse(`tool "${name}" is not made by defineTool; write ${name}: defineTool({ description, input, execute })`)
+    compiled.set(name, tool.compile(`agent "${agent}", tool "${name}"`))
+  }
+  return compiled
+}
+
+function toLimits(given: Partial<AgentLimits>, refuse: Refuse): AgentLimits {
+  if (!isRecord(given)) refuse('limits must be an object, e.g. limits: { maxIterationsPerTurn: 20 }')
+  refuseUnknownOptions(given, Object.keys(DEFAULT_LIMITS), (problem) => refuse(`limits: ${problem}`))
+  const read = (key: keyof AgentLimits, least: number): number => {
+    const value = given[key] ?? DEFAULT_LIMITS[key]
+    if (Number.isSafeInteger(value) && value >= least) return value
+    return refuse(`limits.${key} must be a whole number of at least ${String(least)}, not ${String(value)}`)
+  }
+  return {
+    maxIterationsPerTurn: read('maxIterationsPerTurn', 1),
+    turnTimeoutMs: read('turnTimeoutMs', 1),
+    cancelGraceMs: read('cancelGraceMs', 0),
+  }
+}

@@ -1,0 +1,80 @@
+/** The agents of one deployment, each with its model, ready for sessions to be driven. A value: it starts nothing and never changes. */
+import { PerdureError } from '../errors.js'
+import type { ModelClient } from '../session/model.js'
+import type { AgentLimits, AgentPort, ToolPort } from '../session/ports.js'
+import type { JsonObject } from '../session/perform/to-json.js'
+import type { Agent, SessionMode } from './define-agent.js'
+import type { CompiledTool } from './tool.js'
+
+export type ResolveModel = (spec: string | ModelClient, agent: string) => ModelClient
+
+export interface AgentRegistry {
+  /** Sorted. */
+  readonly names: readonly string[]
+  get(name: string): AgentPort | undefined
+  /** What clients see of the agents, in the order of `names`. */
+  describe(): readonly AgentDescription[]
+}
+export interface AgentDescription {
+  /** `agt_` and the name. */
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  /** The model's name. */
+  readonly model: string
+  readonly mode: SessionMode
+  readonly tools: readonly ToolDescription[]
+  readonly limits: AgentLimits
+}
+export interface ToolDescription {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+  readonly outputSchema: JsonObject | null
+  readonly idempotent: boolean
+}
+
+/**
+ * `resolveModel` is called once for each agent, now, with the name of the agent that asks. Throws PerdureError AGENT_INVALID when two
+ * agents share a name, and what `resolveModel` throws.
+ */
+export function createRegistry(agents: readonly Agent[], resolveModel: ResolveModel): AgentRegistry {
+  const entries = new Map<string, { readonly port: AgentPort; readonly description: AgentDescription }>()
+  for (const agent of agents) {
+    if (entries.has(agent.name)) {
+      throw new PerdureError('AGENT_INVALID', `two agents are called "${agent.name}"; give one of them another name`)
+    }
+    const port = toAgentPort(agent, resolveModel(agent.model, agent.name))
+    entries.set(agent.name, { port, description: describeAgent(agent, port.model.name) })
+  }
+  const names = [...entries.keys()].sort()
+  const descriptions = names.flatMap((name) => entries.get(name)?.description ?? [])
+  return { names, get: (name) => entries.get(name)?.port, describe: () => descriptions }
+}
+
+function toAgentPort(agent: Agent, model: ModelClient): AgentPort {
+  const tools = new Map<string, ToolPort>([...agent.tools].map(([name, tool]) => [name, { ...tool, name }]))
+  return { name: agent.name, model, tools, limits: agent.limits, instructions: () => readInstructions(agent) }
+}
+
+function readInstructions(agent: Agent): string | Promise<string> {
+  if (typeof agent.instructions === 'string') return agent.instructions
+  const given = agent.instructions()
+  return typeof given === 'string' ? given : Promise.resolve(given).then((text: unknown) => checkInstructions(agent.name, text))
+}
+
+function checkInstructions(name: string, text: unknown): string {
+  if (typeof text === 'string') return text
+  throw new PerdureError('AGENT_INVALID', `agent "${name}": its function for instructions must give a text, and gave ${typeof text}`)
+}
+
+function describeAgent(agent: Agent, model: string): AgentDescription {
+  const { name, description, mode, limits } = agent
+  const tools = [...agent.tools].map(([toolName, tool]) => describeTool(toolName, tool))
+  return { id: `agt_${name}`, name, description, model, mode, tools, limits }
+}
+
+function describeTool(name: string, tool: CompiledTool): ToolDescription {
+  const { description, inputSchema, outputSchema, idempotent } = tool
+  return { name, description, inputSchema, outputSchema, idempotent }
+}

@@ -1,0 +1,72 @@
+import { paint, type Terminal } from './terminal.js'
+
+/** What a running server says of itself. */
+export interface ServerInfo {
+  /** Names of the agents. */
+  readonly agents: readonly string[]
+  /** Models in use, such as `openai/gpt-5` or `scripted`. */
+  readonly models: readonly string[]
+  readonly storage: {
+    readonly kind: 'embedded' | 'postgres'
+    /** The folder, or the URL without its password. */
+    readonly location: string
+    readonly sessions: number
+    /** Sessions that the last process left in the middle of a turn and that are being driven on. */
+    readonly recovered: number
+  }
+}
+export interface BannerFacts {
+  readonly version: string
+  readonly nodeVersion: string
+  /** From the start of the server's code to its first answer. */
+  readonly readyMs: number
+  /** Base URL of the server, without a slash at its end. */
+  readonly url: string
+  /** Where the agents were loaded from, as a person wrote it. */
+  readonly agentsPath: string
+  /** Whether GraphiQL is served. */
+  readonly development: boolean
+  readonly info: ServerInfo
+}
+
+/** The first thing a person reads. Only what is true now, at most 12 lines, no address outside this machine. */
+export function bannerText(facts: BannerFacts, terminal: Pick<Terminal, 'color'>): string {
+  const { info, url } = facts
+  const engine = `node ${facts.nodeVersion} · ${info.storage.kind === 'embedded' ? 'embedded (PGlite)' : 'PostgreSQL'}`
+  const rows: (readonly [string, string])[] = [
+    ['GraphQL', `${paint(terminal, 'cyan', `${url}/graphql`)}${facts.development ? '   GraphiQL in a browser' : ''}`],
+    ['Agents', `${info.agents.join(' · ')}   ${paint(terminal, 'dim', facts.agentsPath)}`],
+    ['Model', modelText(info.models)],
+    ['Storage', `${info.storage.location}   ${counted(info.storage.sessions, 'session')}`],
+  ]
+  if (info.storage.recovered > 0)
+    rows.push(['Recovered', `${counted(info.storage.recovered, 'session')} in the middle of a turn, going on`])
+  rows.push(['Stop', 'Ctrl-C; nothing is lost'])
+  const [agent] = info.agents
+  const tryIt = agent === undefined ? [] : ['', `   ${paint(terminal, 'bold', 'Try it')}     ${curlLine(url, agent)}`]
+  const head = ` ${paint(terminal, 'bold', `perdure ${facts.version}`)}  ready in ${(facts.readyMs / 1000).toFixed(1)} s   ${paint(terminal, 'dim', engine)}`
+  const body = rows.map(([label, text]) => `   ${paint(terminal, 'bold', label.padEnd(9))}  ${text}`)
+  return `${[head, '', ...body, ...tryIt].join('\n')}\n`
+}
+
+/** The same facts for a machine, one line. */
+export function bannerJson(facts: BannerFacts): string {
+  const { version, url, readyMs, info } = facts
+  return `${JSON.stringify({ version, url, graphql: `${url}/graphql`, pid: process.pid, readyMs: Math.round(readyMs), ...info })}\n`
+}
+
+function modelText(models: readonly string[]): string {
+  const offline = models.every((model) => model.startsWith('scripted'))
+  return offline ? 'scripted, offline   → set OPENAI_API_KEY for a real one' : models.join(' · ')
+}
+
+/** Sends a first message from a shell, as it stands. */
+function curlLine(url: string, agent: string): string {
+  const target = `{address:{address:"cli:demo",create:{agent:"${agent}"}}}`
+  const query = `mutation{send(input:{to:${target},message:{text:"Hello"}}){__typename ...on SendPayload{session{id status}} ...on Problem{message}}}`
+  return `curl ${url}/graphql -H 'content-type: application/json' -d '${JSON.stringify({ query })}'`
+}
+
+function counted(count: number, noun: string): string {
+  return `${String(count)} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,127 @@
+/**
+ * The sessions that may be due, first come first served, and those that a slot holds. In memory, for one process.
+ *
+ * Invariants:
+ * - a session is ready at most once, and never ready while it is held;
+ * - it has at most one holder, and only the holder's ticket gives it back;
+ * - a wake is never lost: the session is handed out after it, or its holder is nudged and it is ready again once given back;
+ * - nobody waits while a session is ready.
+ */
+import type { Clock } from '../clock.js'
+import type { SessionId } from '../ids.js'
+import type { Ticket } from '../session/ports.js'
+
+interface Hold {
+  wokenMeanwhile: boolean
+  nudge: (() => void) | null
+}
+interface DelayedWake {
+  readonly dueAt: number
+  readonly cancel: () => void
+}
+type Waiter = (ticket: Ticket | null) => void
+
+export class ReadyQueue {
+  readonly #clock: Clock
+  readonly #onFault: (thrown: unknown) => void
+  readonly #ready = new Set<SessionId>()
+  readonly #held = new Map<SessionId, Hold>()
+  readonly #delayed = new Map<SessionId, DelayedWake>()
+  readonly #waiting = new Set<Waiter>()
+  #isClosed = false
+
+  constructor(clock: Clock, onFault: (thrown: unknown) => void) {
+    this.#clock = clock
+    this.#onFault = onFault
+  }
+
+  wake(sessionId: SessionId, delayMs: number): void {
+    if (this.#isClosed) return
+    if (delayMs > 0) this.#wakeLater(sessionId, delayMs)
+    else this.#wakeNow(sessionId)
+  }
+
+  take(signal: AbortSignal): Promise<Ticket | null> {
+    if (this.#isClosed || signal.aborted) return Promise.resolve(null)
+    return new Promise((resolve) => {
+      const abort = (): void => {
+        this.#waiting.delete(waiter)
+        resolve(null)
+      }
+      const waiter: Waiter = (ticket) => {
+        signal.removeEventListener('abort', abort)
+        resolve(ticket)
+      }
+      signal.addEventListener('abort', abort, { once: true })
+      this.#waiting.add(waiter)
+      this.#handOut()
+    })
+  }
+
+  /** Whoever waits gets null; no timer is left. */
+  close(): void {
+    this.#isClosed = true
+    for (const { cancel } of this.#delayed.values()) cancel()
+    for (const waiter of this.#waiting) waiter(null)
+    for (const state of [this.#ready, this.#held, this.#delayed, this.#waiting]) state.clear()
+  }
+
+  #wakeNow(sessionId: SessionId): void {
+    const hold = this.#held.get(sessionId)
+    if (hold === undefined) {
+      this.#ready.add(sessionId)
+      this.#handOut()
+      return
+    }
+    hold.wokenMeanwhile = true
+    this.#nudge(hold)
+  }
+
+  #wakeLater(sessionId: SessionId, delayMs: number): void {
+    const dueAt = this.#clock.monotonic() + delayMs
+    const pending = this.#delayed.get(sessionId)
+    if (pending !== undefined && pending.dueAt <= dueAt) return
+    pending?.cancel()
+    const cancel = this.#clock.after(delayMs, () => {
+      this.#delayed.delete(sessionId)
+      this.#wakeNow(sessionId)
+    })
+    this.#delayed.set(sessionId, { dueAt, cancel })
+  }
+
+  #handOut(): void {
+    for (const sessionId of this.#ready) {
+      const [waiter] = this.#waiting
+      if (waiter === undefined) return
+      this.#waiting.delete(waiter)
+      this.#ready.delete(sessionId)
+      waiter(this.#hold(sessionId))
+    }
+  }
+
+  #hold(sessionId: SessionId): Ticket {
+    const hold: Hold = { wokenMeanwhile: false, nudge: null }
+    this.#held.set(sessionId, hold)
+    return {
+      sessionId,
+      onNudge: (callback) => {
+        hold.nudge = callback
+        if (hold.wokenMeanwhile) this.#nudge(hold)
+      },
+      done: () => {
+        hold.nudge = null
+        if (this.#held.get(sessionId) !== hold) return
+        this.#held.delete(sessionId)
+        if (hold.wokenMeanwhile) this.#wakeNow(sessionId)
+      },
+    }
+  }
+
+  #nudge({ nudge }: Hold): void {
+    try {
+      nudge?.()
+    } catch (thrown) {
+      this.#onFault(thrown)
+    }
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * The way from a session's log to its subscribers: replay from a cursor, then live. It holds no truth: whatever is not published, or
+ * published twice, or too late, is made good from the log (R5), at the price of one query per process and second over the sessions
+ * that are followed, and none when there is no follower.
+ */
+import type { Clock } from '../clock.js'
+import type { SessionId } from '../ids.js'
+import type { EventType } from '../session/events.js'
+import type { Coordinator, Log, SessionStore } from '../session/ports.js'
+import { Channel } from './channel.js'
+import type { EventBatch } from './event-batch.js'
+import { createEventFilter } from './event-filter.js'
+import { Follower } from './follower.js'
+import { createLane, type Lane } from './lane.js'
+
+export interface FeedOptions {
+  readonly store: Pick<SessionStore, 'readEvents' | 'readTails'>
+  readonly coordinator: Pick<Coordinator, 'subscribe'>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'warn'>
+  /** Events read at once. Default: 100. */
+  readonly pageSize?: number
+  /** Live events kept for a subscriber that is not asking; with more it is sent back to the log. Default: 1000. */
+  readonly maxBufferedEvents?: number
+  /** Silence after which a live subscriber is sent an empty batch. Default: 15,000. */
+  readonly heartbeatMs?: number
+  /** Between two looks for lost publishes. Default: 1,000. */
+  readonly healIntervalMs?: number
+}
+
+export interface FollowOptions {
+  /** Position after which to begin; 0: with the first event. One beyond the log's end waits for what comes after it. */
+  readonly after: number
+  /** False: complete at the end of the log as it is now. */
+  readonly follow: boolean
+  /** Default: all. With a type that streams text come the types that retract it. */
+  readonly types?: ReadonlySet<EventType> | undefined
+  /** Completes the iteration at once. */
+  readonly signal: AbortSignal
+}
+
+export interface Feed {
+  /**
+   * Follows the log of a session. Nothing happens until the first batch is asked for; every iteration is a subscription of its own.
+   * Completes after the end of the session, also when that lies before `after`; when there is no such session; and when the feed closes.
+   * Never throws: reads that fail are repeated.
+   */
+  follow(sessionId: SessionId, options: FollowOptions): AsyncIterable<EventBatch>
+  /** Completes every iteration, also those that begin later. */
+  close(): void
+}
+
+export function createFeed(options: FeedOptions): Feed {
+  return new LogFeed(options)
+}
+
+class LogFeed implements Feed {
+  readonly #options: FeedOptions
+  readonly #healIntervalMs: number
+  readonly #followers = new Set<Follower>()
+  readonly #channels = new Map<SessionId, Channel>()
+  readonly #healing: Lane
+  #failures = 0
+  #isClosed = false
+
+  constructor(options: FeedOptions) {
+    this.#options = options
+    this.#healIntervalMs = options.healIntervalMs ?? 1_000
+    this.#healing = createLane(options.clock, () => this.#heal())
+  }
+
+  follow(sessionId: SessionId, { after, follow, types, signal }: FollowOptions): AsyncIterable<EventBatch> {
+    const { store, clock, log, pageSize = 100, maxBufferedEvents = 1_000, heartbeatMs = 15_000 } = this.#options
+    const filter = createEventFilter(types)
+    const settings = { store, clock, log, pageSize, maxBufferedEvents, heartbeatMs }
+    return {
+      [Symbol.asyncIterator]: () =>
+        new Follower({
+          ...settings,
+          sessionId,
+          after,
+          follow,
+          filter,
+          signal,
+          onStart: (follower) => this.#enter(follower),
+          onFinish: (follower) => {
+            this.#leave(follower)
+          },
+        }),
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const follower of this.#followers) follower.finish()
+  }
+
+  #enter(follower: Follower): Promise<void> | null {
+    if (this.#isClosed) return null
+    this.#followers.add(follower)
+    if (!follower.follow) return Promise.resolve()
+    const channel = this.#channels.get(follower.sessionId) ?? this.#openChannel(follower.sessionId)
+    channel.add(follower)
+    return channel.opened
+  }
+
+  #openChannel(sessionId: SessionId): Channel {
+    const { coordinator, clock, log } = this.#options
+    const channel = new Channel({ sessionId, coordinator, clock, log, patienceMs: this.#healIntervalMs })
+    this.#channels.set(sessionId, channel)
+    this.#requestHeal()
+    return channel
+  }
+
+  #leave(follower: Follower): void {
+    this.#followers.delete(follower)
+    const channel = this.#channels.get(follower.sessionId)
+    if (channel === undefined || !follower.follow) return
+    channel.remove(follower)
+    if (!channel.isEmpty) return
+    this.#channels.delete(follower.sessionId)
+    channel.close()
+    if (this.#channels.size === 0) this.#healing.cancel()
+  }
+
+  #requestHeal(): void {
+    if (this.#channels.size > 0) this.#healing.request(this.#options.clock.monotonic() + this.#healIntervalMs)
+  }
+
+  /** Tells every follower how far its log goes by now. */
+  async #heal(): Promise<void> {
+    const followed = [...this.#channels]
+    if (followed.length === 0) return
+    try {
+      const tails = await this.#options.store.readTails(followed.map(([sessionId]) => sessionId))
+      for (const [sessionId, channel] of followed) channel.hearTail(tails.get(sessionId))
+      this.#failures = 0
+    } catch (err) {
+      this.#failures += 1
+      if (this.#failures === 1) this.#options.log.warn('the ends of the followed logs could not be read; they are read again', { err })
+    }
+    for (const [, channel] of followed) void channel.retry()
+    this.#requestHeal()
+  }
+}

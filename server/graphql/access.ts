@@ -1,0 +1,41 @@
+/**
+ * Who may see and do what. A session that a caller may not see does not exist for it: null or NotFoundError, never a hint.
+ */
+import type { Prisma } from '../generated/prisma/client.js'
+import type { Principal } from '../session/principal.js'
+import { SCOPES, type Caller, type Scope } from './context.js'
+import { isLoopback } from './loopback.js'
+
+/** True when the caller has the scope, or is an admin. */
+export function hasScope(caller: Caller, scope: Scope): boolean {
+  return caller.scopes.includes(scope) || caller.scopes.includes('admin')
+}
+
+/**
+ * The sessions that a caller may see: its own, those that accepted a delivery of it, and with `sessions:read-all` those of
+ * its whole tenant. Without a scope to read: none.
+ */
+export function visibleTo(caller: Caller): Prisma.SessionWhereInput {
+  const { tenant, id, kind } = caller
+  if (hasScope(caller, 'sessions:read-all')) return { tenant }
+  if (!hasScope(caller, 'sessions:read')) return { id: { in: [] } }
+  return { tenant, OR: [{ ownerId: id, ownerKind: kind }, { deliveries: { some: { byId: id, byKind: kind } } }] }
+}
+
+/** The caller as it is stored: without its scopes. */
+export function toPrincipal({ tenant, id, kind, name }: Caller): Principal {
+  return name === undefined ? { tenant, id, kind } : { tenant, id, kind, name }
+}
+
+/**
+ * Who a request on the developer's own machine comes from: the header `x-perdure-principal: id[;role=…]`, or `developer`. Without a
+ * role it may do everything; a role is one scope, so that a page can be seen through the eyes of somebody who may less. Null for a
+ * request to another name than this machine's own: a foreign page that had its name point here.
+ */
+export function developmentPrincipal(request: Request): Caller | null {
+  if (!isLoopback(new URL(request.url).hostname)) return null
+  const [id = '', ...parameters] = (request.headers.get('x-perdure-principal') ?? '').split(';').map((part) => part.trim())
+  const roles = parameters.flatMap((parameter) => (parameter.startsWith('role=') ? [parameter.slice('role='.length)] : []))
+  const scopes = roles.length === 0 ? SCOPES : SCOPES.filter((scope) => roles.includes(scope))
+  return { tenant: 'default', id: id === '' ? 'developer' : id, kind: 'USER', scopes }
+}

@@ -1,0 +1,59 @@
+/** What a request to the API has in hand: the services of this process, who asks, and the batches of this one request. */
+import type { Clock } from '../clock.js'
+import type { AgentRegistry } from '../agents/registry.js'
+import type { Delivery, PrismaClient, Turn } from '../generated/prisma/client.js'
+import type { Feed } from '../events/feed.js'
+import type { IdSource } from '../ids.js'
+import type { Intake } from '../session/intake.js'
+import type { Coordinator, Log, SessionStore } from '../session/ports.js'
+import type { Principal } from '../session/principal.js'
+import type { Batch } from './batch.js'
+import type { Children } from './children.js'
+import type { OpenTurns } from './open-turns.js'
+import type { Sessions } from './sessions.js'
+
+/** What a principal may do beyond what it owns. `admin` includes every other. */
+export const SCOPES = [
+  'sessions:read',
+  'sessions:read-all',
+  'sessions:write',
+  'sessions:act-as',
+  'requests:answer',
+  'webhooks:manage',
+  'admin',
+] as const
+export type Scope = (typeof SCOPES)[number]
+
+/** Who asks, and what it may. */
+export type Caller = Principal & { readonly scopes: readonly Scope[] }
+
+/** Says who sends a request; null refuses it with UNAUTHENTICATED. Asked again every minute while a subscription lasts. */
+export type Authenticate = (request: Request) => Caller | null | Promise<Caller | null>
+
+/** What the API needs of this process. */
+export interface GraphqlServices {
+  readonly prisma: PrismaClient
+  readonly store: Pick<SessionStore, 'findAddress' | 'readTails'>
+  readonly intake: Intake
+  readonly feed: Pick<Feed, 'follow'>
+  readonly coordinator: Pick<Coordinator, 'announce' | 'onAnnounce'>
+  readonly agents: Pick<AgentRegistry, 'names' | 'describe'>
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly log: Pick<Log, 'warn' | 'error'>
+  /** On a developer's own machine: open to everybody on it, and frank about faults. */
+  readonly development: boolean
+}
+
+export interface GraphqlContext {
+  readonly services: GraphqlServices
+  readonly caller: Caller
+  readonly sessions: Sessions
+  readonly children: Children
+  /** By id, of sessions that the caller has in hand. */
+  readonly turns: Batch<string, Turn>
+  readonly deliveries: Batch<string, Delivery>
+  readonly openTurns: OpenTurns
+  /** Asks again who the caller is. Null: it may not go on. */
+  reauthenticate(): Promise<Caller | null>
+}

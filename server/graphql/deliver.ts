@@ -1,0 +1,119 @@
+/**
+ * How a mutation hands something to a session: who may, through the intake, and what came of it as a result of the schema.
+ */
+import { assertNever } from '../errors.js'
+import type { SessionId } from '../ids.js'
+import { storedId } from '../ids.js'
+import type { DeliveryContent } from '../session/deliveries.js'
+import type { IntakeOutcome, SendTarget, SessionSpec } from '../session/intake.js'
+import { hasScope, toPrincipal } from './access.js'
+import type { GraphqlContext } from './context.js'
+import * as problems from './problems.js'
+
+/** What a caller named, before it is known whether he may. */
+export type Target =
+  | { readonly kind: 'session'; readonly id: string }
+  | { readonly kind: 'create'; readonly spec: SessionSpec }
+  | { readonly kind: 'address'; readonly address: string; readonly create: SessionSpec | null }
+
+export type Accepted = Extract<IntakeOutcome, { readonly kind: 'accepted' }>
+type Ended = Extract<IntakeOutcome, { readonly kind: 'ended' }>
+export type Refused = problems.NotFound | problems.Forbidden | problems.LimitExceeded | problems.IdempotencyMismatch | problems.AddressTaken
+
+/** Milliseconds after which whoever lost a race may try again. */
+const BUSY_RETRY_MS = 50
+
+/** Why the caller may not write at all; null: it may. */
+export function checkWrite({ caller }: GraphqlContext): problems.Forbidden | null {
+  return hasScope(caller, 'sessions:write') ? null : problems.forbidden('sessions:write')
+}
+
+/** Why a session cannot be created; null: it can. */
+export function checkAgent(spec: SessionSpec | null, { services }: GraphqlContext): problems.NotFound | null {
+  if (spec === null || services.agents.names.includes(spec.agent)) return null
+  return problems.noAgent(spec.agent, services.agents.names)
+}
+
+/** Delivers once per key. A session that the caller may not see is not found, also behind an address. */
+export async function deliver(
+  context: GraphqlContext,
+  target: Target,
+  content: DeliveryContent,
+  key: string | null,
+): Promise<Accepted | Ended | Refused> {
+  const { services, caller, sessions } = context
+  if (target.kind === 'session' && (await sessions.load(target.id)) === null) return problems.noSession(target.id)
+  const outcome = await services.intake.deliver(toPrincipal(caller), toSendTarget(target, context), content, key)
+  return isRefusal(outcome) ? toProblem(outcome, target, context) : outcome
+}
+
+/** Creates a session once per key. */
+export async function create(context: GraphqlContext, spec: SessionSpec, key: string | null): Promise<Accepted | Refused> {
+  const outcome = await context.services.intake.create(toPrincipal(context.caller), spec, key)
+  if (outcome.kind === 'ended') throw new Error(`creating a session answered that ${outcome.sessionId} has ended`)
+  return isRefusal(outcome) ? toProblem(outcome, { kind: 'create', spec }, context) : outcome
+}
+
+function toSendTarget(target: Target, { sessions }: GraphqlContext): SendTarget {
+  switch (target.kind) {
+    case 'session':
+      return { kind: 'session', sessionId: storedId('ses', target.id) }
+    case 'create':
+      return target
+    case 'address':
+      return { ...target, mayReach: async (holder: SessionId) => (await sessions.load(holder)) !== null }
+    default:
+      return assertNever(target)
+  }
+}
+
+type Refusal = Exclude<IntakeOutcome, Accepted | Ended>
+
+function isRefusal(outcome: IntakeOutcome): outcome is Refusal {
+  return outcome.kind !== 'accepted' && outcome.kind !== 'ended'
+}
+
+async function toProblem(outcome: Refusal, target: Target, { sessions }: GraphqlContext): Promise<Refused> {
+  switch (outcome.kind) {
+    case 'mismatch':
+      return problems.idempotencyMismatch()
+    case 'not-found':
+      return target.kind === 'address' ? problems.noHolder(target.address) : problems.notFound('No such session.', null)
+    case 'address-taken':
+      return problems.addressTaken(outcome.address, (await sessions.load(outcome.holder))?.id ?? null)
+    case 'busy':
+      return problems.limitExceeded('Too many callers use this address at once; try again.', 'callers of one address', BUSY_RETRY_MS)
+    default:
+      return assertNever(outcome)
+  }
+}
+
+export type HandedOver =
+  | Refused
+  | problems.SessionEnded
+  | { readonly __typename: 'DeliveryPayload'; readonly sessionId: string; readonly deliveryId: string; readonly duplicate: boolean }
+
+/** Delivers a control, such as a cancel. */
+export async function handOver(
+  context: GraphqlContext,
+  target: Target,
+  content: DeliveryContent,
+  key: string | null,
+): Promise<Exclude<HandedOver, problems.AddressTaken>> {
+  const outcome = await deliver(context, target, content, key)
+  if (!('kind' in outcome)) return notTaken(outcome)
+  if (outcome.kind === 'ended') return problems.sessionEnded(outcome.sessionId)
+  const { sessionId, duplicate } = outcome
+  return { __typename: 'DeliveryPayload', sessionId, deliveryId: deliveryOf(outcome), duplicate }
+}
+
+export function deliveryOf({ sessionId, deliveryId }: Accepted): string {
+  if (deliveryId === null) throw new Error(`what was delivered to ${sessionId} has no delivery`)
+  return deliveryId
+}
+
+/** Addresses are claimed only with a new session. */
+function notTaken(problem: Refused): Exclude<Refused, problems.AddressTaken> {
+  if (problem.__typename === 'AddressTakenError') throw new Error(`a delivery to an open session claimed ${problem.address}`)
+  return problem
+}

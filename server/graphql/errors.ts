@@ -1,0 +1,101 @@
+/**
+ * The one place where what went wrong becomes GraphQL: what the caller did is told with a code and the mend, whatever else
+ * is a fault, masked, and found in the log by its errorId.
+ */
+import { GraphQLError } from 'graphql'
+import { toMessage } from '../errors.js'
+import type { GraphqlServices } from './context.js'
+
+/** Every `extensions.code` of a top-level error. */
+export const ERROR_CODES = [
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'RATE_LIMITED',
+  'COMPLEXITY_LIMIT',
+  'BAD_USER_INPUT',
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+  'INTERNAL_SERVER_ERROR',
+] as const
+export type ErrorCode = (typeof ERROR_CODES)[number]
+
+/** How the transport answers with it: `spec` leaves the status 200 for clients that accept application/json only. */
+interface Http {
+  readonly status: number
+  readonly spec?: boolean
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+function error(code: ErrorCode, message: string, http?: Http): GraphQLError {
+  return new GraphQLError(message, { extensions: { code, ...(http && { http }) } })
+}
+
+/** An argument that no mutation's result could name, e.g. the size of a page. */
+export function badUserInput(message: string): GraphQLError {
+  return error('BAD_USER_INPUT', message)
+}
+
+export function unauthenticated(): GraphQLError {
+  return error('UNAUTHENTICATED', 'Who are you? Send credentials that this server knows.', {
+    status: 401,
+    headers: { 'www-authenticate': 'Bearer' },
+  })
+}
+
+export function tooComplex(message: string): GraphQLError {
+  return error('COMPLEXITY_LIMIT', message, { status: 400, spec: true })
+}
+
+/**
+ * What a client is told of anything that was thrown: an error of ours as it is; one about the request itself as BAD_USER_INPUT;
+ * everything else as INTERNAL_SERVER_ERROR, with its cause in the log, and in development also in the answer.
+ */
+export function toGraphqlError(
+  thrown: unknown,
+  { log, ids, development }: Pick<GraphqlServices, 'log' | 'ids' | 'development'>,
+): GraphQLError {
+  const original = findOriginal(thrown)
+  if (original !== null) {
+    const { code, http } = original.extensions
+    if (ERROR_CODES.some((known) => known === code)) return original
+    if (original.path === undefined || isHttp(http)) return recode(original, http)
+  }
+  const errorId = ids.next('err')
+  const { path, nodes } = thrown instanceof GraphQLError ? thrown : { path: undefined, nodes: undefined }
+  log.error('a request failed by a fault of ours', {
+    errorId,
+    err: thrown instanceof GraphQLError ? (thrown.originalError ?? thrown) : thrown,
+    path,
+  })
+  return new GraphQLError(`Something went wrong here, not with your request; the log has it under ${errorId}.`, {
+    ...(path && { path }),
+    ...(nodes && { nodes }),
+    extensions: {
+      code: 'INTERNAL_SERVER_ERROR' satisfies ErrorCode,
+      errorId,
+      http: { status: 500, spec: true },
+      ...(development && { cause: toMessage(thrown) }),
+    },
+  })
+}
+
+/** Null for whatever was not thrown as a GraphQLError to begin with. */
+function findOriginal(thrown: unknown): GraphQLError | null {
+  if (!(thrown instanceof GraphQLError)) return null
+  return thrown.originalError === undefined || thrown.originalError instanceof GraphQLError ? thrown : null
+}
+
+/** The GraphQL library's own complaints about a request: variables that do not fit, a body that is none. */
+function recode({ message, nodes, source, positions, path }: GraphQLError, http: unknown): GraphQLError {
+  return new GraphQLError(message, {
+    ...(nodes && { nodes }),
+    ...(source && { source }),
+    ...(positions && { positions }),
+    ...(path && { path }),
+    extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode, http: isHttp(http) ? http : { status: 400, spec: true } },
+  })
+}
+
+function isHttp(http: unknown): http is Http {
+  return typeof http === 'object' && http !== null && 'status' in http
+}

@@ -1,0 +1,74 @@
+/**
+ * GraphQL over HTTP at /graphql: POST and GET, answers as JSON or, for subscriptions, as server-sent events. In a browser: GraphiQL.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createYoga } from 'graphql-yoga'
+import { developmentPrincipal } from './access.js'
+import type { Authenticate, GraphqlContext, GraphqlServices } from './context.js'
+import { toGraphqlError, unauthenticated } from './errors.js'
+import { createGraphiql, isForBrowser } from './graphiql.js'
+import { MAX_BODY_BYTES } from './limits.js'
+import { isLoopback } from './loopback.js'
+import { limitCost, requireJson, streamThroughProxies } from './plugins.js'
+import { createContext } from './request.js'
+import { buildSchema } from './schema.js'
+
+export interface GraphqlHandlerOptions {
+  /** Null: in development whoever is on this machine, otherwise nobody. */
+  readonly authenticate: Authenticate | null
+  /** Serve GraphiQL to browsers. Default: in development only. */
+  readonly graphiql?: boolean
+}
+
+export type GraphqlHandler = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Other paths than /graphql are answered with 404. Never throws; starts nothing that has to be stopped. */
+export function createGraphqlHandler(services: GraphqlServices, options: GraphqlHandlerOptions): GraphqlHandler {
+  const { development, agents, log } = services
+  const authenticate = options.authenticate ?? (development ? developmentPrincipal : () => null)
+  const graphiql = (options.graphiql ?? development) ? createGraphiql(agents.names) : null
+  const yoga = createYoga({
+    schema: buildSchema(),
+    graphqlEndpoint: '/graphql',
+    graphiql: false,
+    landingPage: false,
+    multipart: false,
+    logging: false,
+    maxRequestBodySize: MAX_BODY_BYTES,
+    cors: development ? corsOnThisMachine : false,
+    maskedErrors: { maskError: (thrown) => toGraphqlError(thrown, services) },
+    context: ({ request }) => openRequest(request, authenticate, services),
+    plugins: [requireJson(), limitCost(), streamThroughProxies()],
+  })
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path] = (request.url ?? '').split('?')
+    if (graphiql !== null && path === '/graphql' && isForBrowser(request)) await graphiql.serve(request, response)
+    else await yoga(request, response)
+  }
+
+  return (request, response) => {
+    answer(request, response).catch((err: unknown) => {
+      log.error('a request could not be answered', { err })
+      response.destroy()
+    })
+  }
+}
+
+async function openRequest(request: Request, authenticate: Authenticate, services: GraphqlServices): Promise<GraphqlContext> {
+  const caller = await authenticate(request)
+  if (caller === null) throw unauthenticated()
+  return createContext(services, caller, async () => authenticate(request))
+}
+
+/** Pages from this machine, on whatever port, may ask; in production everything is same-origin, or behind a proxy that decides. */
+function corsOnThisMachine(request: Request) {
+  const origin = request.headers.get('origin')
+  if (origin === null || !URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return false
+  return {
+    origin: [origin],
+    credentials: false,
+    methods: ['GET', 'POST'],
+    allowedHeaders: ['content-type', 'authorization', 'x-perdure-principal'],
+  }
+}

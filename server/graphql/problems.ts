@@ -1,0 +1,90 @@
+/** Expected failures of a mutation or a subscription, as values. Each becomes a type of the schema that implements `Problem`. */
+import type { ProblemCode } from '../errors.js'
+import { closestName } from '../session/closest-name.js'
+
+interface Base<Type extends string> {
+  readonly __typename: Type
+  readonly message: string
+}
+export interface InputIssue {
+  readonly path: readonly string[]
+  readonly message: string
+}
+export type NotFound = Base<'NotFoundError'> & { readonly id: string | null }
+export type Forbidden = Base<'ForbiddenError'>
+export type InvalidInput = Base<'InvalidInputError'> & { readonly issues: readonly InputIssue[] }
+export type SessionEnded = Base<'SessionEndedError'> & { readonly sessionId: string }
+export type AddressTaken = Base<'AddressTakenError'> & { readonly address: string; readonly holder: string | null }
+export type IdempotencyMismatch = Base<'IdempotencyMismatchError'>
+export type LimitExceeded = Base<'LimitExceededError'> & { readonly limit: string; readonly retryAfterMs: number | null }
+export type ProblemValue = NotFound | Forbidden | InvalidInput | SessionEnded | AddressTaken | IdempotencyMismatch | LimitExceeded
+
+export function notFound(message: string, id: string | null): NotFound {
+  return { __typename: 'NotFoundError', message, id }
+}
+
+/** Also when the session exists and the caller may not see it: that is not told. */
+export function noSession(id: string): NotFound {
+  return notFound(`No session ${id} that you may see.`, id)
+}
+
+export function noHolder(address: string): NotFound {
+  return notFound(`No open session that you may see holds the address "${address}"; give \`create\` to begin one.`, null)
+}
+
+export function noAgent(name: string, names: readonly string[]): NotFound {
+  const closest = closestName(name, names)
+  const hint = closest === null ? '' : ` Did you mean "${closest}"?`
+  return notFound(`No agent "${name}".${hint} Agents here: ${names.length === 0 ? 'none' : [...names].sort().join(', ')}.`, null)
+}
+
+export function forbidden(scope: string): Forbidden {
+  return { __typename: 'ForbiddenError', message: `This takes the scope ${scope}, which your credentials do not have.` }
+}
+
+export function invalidInput(issues: readonly InputIssue[]): InvalidInput {
+  const message = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
+  return { __typename: 'InvalidInputError', message, issues }
+}
+
+export function sessionEnded(sessionId: string): SessionEnded {
+  return {
+    __typename: 'SessionEndedError',
+    message: `Session ${sessionId} has ended; create a new one, or send to its address with \`create\`.`,
+    sessionId,
+  }
+}
+
+export function addressTaken(address: string, holder: string | null): AddressTaken {
+  return {
+    __typename: 'AddressTakenError',
+    message: `An open session holds the address "${address}"; send to the address instead, or end that session first.`,
+    address,
+    holder,
+  }
+}
+
+export function idempotencyMismatch(): IdempotencyMismatch {
+  return {
+    __typename: 'IdempotencyMismatchError',
+    message: 'You have used this idempotencyKey for something else; repeat that, or take a new key.',
+  }
+}
+
+export function limitExceeded(message: string, limit: string, retryAfterMs: number | null = null): LimitExceeded {
+  return { __typename: 'LimitExceededError', message, limit, retryAfterMs }
+}
+
+const CODES: Readonly<Record<ProblemValue['__typename'], ProblemCode>> = {
+  NotFoundError: 'NOT_FOUND',
+  ForbiddenError: 'FORBIDDEN',
+  InvalidInputError: 'INVALID_INPUT',
+  SessionEndedError: 'SESSION_ENDED',
+  AddressTakenError: 'ADDRESS_TAKEN',
+  IdempotencyMismatchError: 'IDEMPOTENCY_MISMATCH',
+  LimitExceededError: 'LIMIT_EXCEEDED',
+}
+
+export function codeOf({ __typename }: { readonly __typename: ProblemValue['__typename'] }): ProblemCode {
+  return CODES[__typename]
+}

@@ -1,0 +1,26 @@
+import { builder } from '../builder.js'
+import { checkAgent, checkWrite, deliver, deliveryOf } from '../deliver.js'
+import { checkInput } from '../input-checks.js'
+import { sessionEnded } from '../problems.js'
+import { specOf, toTarget } from '../targets.js'
+import { SendInput } from './inputs.js'
+import { SendResult } from './results.js'
+
+builder.mutationField('send', (t) =>
+  t.field({
+    type: SendResult,
+    description: 'Delivers a message: to a session, to whichever session holds an address (creating one if asked to), or to a new session.',
+    args: { input: t.arg({ type: SendInput, required: true, description: 'What to deliver, and where.' }) },
+    resolve: async (_, { input }, context) => {
+      const { message, turnPolicy: policy, idempotencyKey } = input
+      const target = toTarget(input.to)
+      const refused = checkWrite(context) ?? checkInput('send', input) ?? checkAgent(specOf(target), context)
+      if (refused !== null) return refused
+      const outcome = await deliver(context, target, { kind: 'MESSAGE', text: message.text, policy }, idempotencyKey ?? null)
+      if (!('kind' in outcome)) return outcome
+      if (outcome.kind === 'ended') return sessionEnded(outcome.sessionId)
+      const { sessionId, created, duplicate } = outcome
+      return { __typename: 'SendPayload' as const, sessionId, deliveryId: deliveryOf(outcome), created, duplicate }
+    },
+  }),
+)

@@ -1,0 +1,76 @@
+/** A session as a claim reads it, and what became of it since the statement's snapshot. */
+import type { Json } from '../errors.js'
+import type { SessionId, WorkerId } from '../ids.js'
+import { CHECKPOINT_VERSION, decodeCheckpoint } from '../session/checkpoint.js'
+import type { PrincipalKind } from '../session/principal.js'
+import type { Session } from '../session/session.js'
+import type { SessionStatus } from '../session/status.js'
+import { selectCalls, toCall, type CallRecord } from './call-row.js'
+import { selectDeliveries, toDelivery, type DeliveryRow } from './delivery-row.js'
+import { toPrincipal } from './principal-row.js'
+
+export interface SessionRow {
+  readonly epoch: number
+  readonly revision: number
+  readonly inbox: number
+  readonly control: number
+  readonly agent_name: string
+  readonly tenant: string
+  readonly owner_id: string
+  readonly owner_kind: PrincipalKind
+  readonly owner_name: string | null
+  readonly deployment: string
+  readonly metadata: { readonly [key: string]: Json }
+  readonly title: string | null
+  readonly status: SessionStatus
+  readonly checkpoint_revision: number
+  readonly version: number
+  readonly body: unknown
+  /** Position of the newest delivery, settled or not. */
+  readonly newest: number
+  readonly deliveries: readonly DeliveryRow[]
+  readonly calls: readonly CallRecord[]
+}
+
+/** Reads everything of one session beside `head(session_id, epoch, revision, inbox, control)`. */
+export const SELECT_SESSION = `
+SELECT head.epoch, head.revision, head.inbox, head.control,
+  s.agent_name, s.tenant, s.owner_id, s.owner_kind, s.owner_name, s.deployment, s.metadata, s.title, s.status,
+  c.revision AS checkpoint_revision, c.version, c.body,
+  COALESCE((SELECT max(n.position) FROM delivery n WHERE n.session_id = head.session_id), 0) AS newest,
+  ${selectDeliveries('head.session_id', '0')} AS deliveries,
+  ${selectCalls('c.open_step_id')} AS calls
+FROM head JOIN session s ON s.id = head.session_id JOIN checkpoint c ON c.session_id = head.session_id`
+
+/** False when the rows beside the head are older than it: the statement had waited for its lock. */
+export function isFresh(row: SessionRow): boolean {
+  return row.checkpoint_revision === row.revision && row.newest === row.inbox
+}
+
+/** False for a checkpoint that a newer release wrote. */
+export function isReadable(row: SessionRow): boolean {
+  return row.version <= CHECKPOINT_VERSION
+}
+
+export function toSession(id: SessionId, owner: WorkerId, row: SessionRow): Session {
+  const { tenant } = row
+  return {
+    facts: {
+      id,
+      agent: row.agent_name,
+      tenant,
+      owner: toPrincipal(tenant, { id: row.owner_id, kind: row.owner_kind, name: row.owner_name }),
+      deployment: row.deployment,
+      metadata: row.metadata,
+      title: row.title,
+    },
+    lease: { sessionId: id, owner, epoch: row.epoch },
+    revision: row.revision,
+    status: row.status,
+    checkpoint: decodeCheckpoint(row.version, row.body),
+    deliveries: row.deliveries.map((delivery) => toDelivery(tenant, delivery)),
+    inbox: row.inbox,
+    control: row.control,
+    calls: new Map(row.calls.map((call) => [call.id, toCall(call)])),
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * claim: takes a due session whose lease is free, and reads it.
+ * In: session, owner, time to live, agents of this process. Out: the session, or no row.
+ *
+ * The guards are conditions on the head, which PostgreSQL tests again on the newest version after a wait for its lock. What is read
+ * beside it may then be older than the head: `isFresh` tells, and read-claimed reads again under the lease that is held now.
+ */
+import type { SessionId } from '../../ids.js'
+import type { ClaimOptions } from '../../session/ports.js'
+import type { Session } from '../../session/session.js'
+import { defineStatement, type Database } from '../database.js'
+import { toText } from '../json-column.js'
+import { SELECT_SESSION, isFresh, isReadable, toSession, type SessionRow } from '../session-row.js'
+import { readClaimed } from './read-claimed.js'
+import { release } from './release.js'
+
+const CLAIM = defineStatement<SessionRow>(
+  'claim',
+  `WITH head AS (
+  UPDATE session_head h SET
+    epoch = h.epoch + 1,
+    owner = $2,
+    lease_until = clock_timestamp() + $3 * interval '1 millisecond',
+    wake_at = clock_timestamp() + $3 * interval '1 millisecond'
+  FROM session a
+  WHERE h.session_id = $1 AND a.id = $1 AND a.agent_name = ANY($4::text[])
+    AND h.open AND h.wake_at <= clock_timestamp() AND (h.lease_until IS NULL OR h.lease_until < clock_timestamp())
+  RETURNING h.session_id, h.epoch, h.revision, h.inbox, h.control
+)${SELECT_SESSION}`,
+)
+
+export async function claim(database: Database, sessionId: SessionId, options: ClaimOptions): Promise<Session | 'not-due'> {
+  const { owner, ttlMs } = options
+  const [row] = await database.query(CLAIM, [toText(sessionId), toText(owner), ttlMs, options.agents.map(toText)])
+  if (row === undefined) return 'not-due'
+  const lease = { sessionId, owner, epoch: row.epoch }
+  const fresh = isFresh(row) ? row : await readClaimed(database, lease)
+  if (fresh === null) return 'not-due'
+  if (!isReadable(fresh)) {
+    await release(database, [lease])
+    return 'not-due'
+  }
+  return toSession(sessionId, owner, fresh)
+}

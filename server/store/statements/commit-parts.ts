@@ -1,0 +1,192 @@
+/**
+ * The rows that a commit writes beside the head, one common table expression each. Every part takes one JSON parameter, names the
+ * rows by their key and hangs on `head`, so that nothing is written when the head did not match. A commit is made of the parts
+ * that it needs; which ones is its shape, and the letters of the shape are part of the prepared statement's name.
+ */
+import { CHECKPOINT_VERSION, type Checkpoint } from '../../session/checkpoint.js'
+import type { ClosedStep, ClosedTurn, Commit, SessionChange, SettledDelivery, StepRow, TurnRow } from '../../session/commit.js'
+import { HISTORY_VERSION } from '../../session/history.js'
+import { NO_USAGE } from '../../session/usage.js'
+import { CALL_CHANGE, CALL_RECORD, toCallChange, toCallRecord } from '../call-row.js'
+import { EVENT_RECORD, EVENT_VERSION, toEventRecord } from '../event-row.js'
+import { toJson, toTime, type SafeText } from '../json-column.js'
+
+export interface CommitPart {
+  /** One letter, unique among the parts. */
+  readonly letter: string
+  readonly sql: (parameter: string) => string
+  readonly value: SafeText
+}
+
+/** Always in the same order: equal shapes have equal texts. */
+export function toParts(commit: Commit): readonly CommitPart[] {
+  const { checkpoint, openedTurn, openedStep } = commit
+  // A turn that was cancelled before it began is opened and closed at once: one row.
+  const closedTurn = commit.closedTurn?.id === openedTurn?.id ? null : commit.closedTurn
+  const parts = [checkpointPart(checkpoint)]
+  if (commit.session !== null) parts.push(sessionPart(commit.session))
+  if (openedTurn !== null) parts.push(openedTurnPart(openedTurn, closedTurn === null ? commit.closedTurn : null))
+  if (closedTurn !== null) parts.push(closedTurnPart(closedTurn))
+  if (openedStep !== null) parts.push(openedStepPart(openedStep))
+  if (commit.closedStep !== null) parts.push(closedStepPart(commit.closedStep))
+  if (commit.newCalls.length > 0) parts.push({ letter: 'n', sql: insertCalls, value: toJson(commit.newCalls.map(toCallRecord)) })
+  if (commit.changedCalls.length > 0) parts.push({ letter: 'u', sql: updateCalls, value: toJson(commit.changedCalls.map(toCallChange)) })
+  if (commit.settled.length > 0) parts.push({ letter: 'd', sql: settleDeliveries, value: toJson(commit.settled.map(toSettledRecord)) })
+  if (commit.history.length > 0) parts.push(historyPart(commit))
+  if (commit.events.length > 0) parts.push({ letter: 'e', sql: insertEvents, value: toJson(commit.events.map(toEventRecord)) })
+  return parts
+}
+
+function checkpointPart(checkpoint: Checkpoint): CommitPart {
+  const { phase } = checkpoint
+  return {
+    letter: 'c',
+    sql: (parameter) => `checkpoint_row AS (
+  UPDATE checkpoint SET revision = head.revision, version = x.version, open_step_id = x.open_step_id, body = x.body
+  FROM head, json_to_record(${parameter}::json) AS x(version int, open_step_id text, body jsonb)
+  WHERE checkpoint.session_id = head.session_id)`,
+    value: toJson({ version: CHECKPOINT_VERSION, open_step_id: phase.kind === 'acting' ? phase.step.id : null, body: checkpoint }),
+  }
+}
+
+function sessionPart(change: SessionChange): CommitPart {
+  return {
+    letter: 's',
+    sql: (parameter) => `session_row AS (
+  UPDATE session SET status = x.status, usage = x.usage, updated_at = x.at, end_reason = x.end_reason, error = x.error,
+    ended_at = CASE WHEN x.end_reason IS NOT NULL THEN x.at END
+  FROM head, json_to_record(${parameter}::json) AS x(status "SessionStatus", usage jsonb, at timestamptz, end_reason "SessionEndReason", error jsonb)
+  WHERE session.id = head.session_id)`,
+    value: toJson({
+      status: change.status,
+      usage: change.usage,
+      at: toTime(change.at),
+      end_reason: change.end?.reason,
+      error: change.end?.error,
+    }),
+  }
+}
+
+const TURN_END = 'status "TurnStatus", output text, error jsonb, usage jsonb, active_ms int, ended_at timestamptz'
+
+function toTurnEnd(turn: ClosedTurn): object {
+  const { status, output, error, usage, activeMs } = turn
+  return { status, output, error, usage, active_ms: Math.round(activeMs), ended_at: toTime(turn.endedAt) }
+}
+
+function openedTurnPart(turn: TurnRow, end: ClosedTurn | null): CommitPart {
+  return {
+    letter: 't',
+    sql: (parameter) => `opened_turn AS (
+  INSERT INTO turn (id, session_id, number, trigger, principal, user_input, started_at, status, output, error, usage, active_ms, ended_at)
+  SELECT x.id, head.session_id, x.number, x.trigger, x.principal, x.user_input, x.started_at,
+    x.status, x.output, x.error, x.usage, x.active_ms, x.ended_at
+  FROM head, json_to_record(${parameter}::json) AS x(id text, number int, trigger "TurnTrigger", principal jsonb, user_input text,
+    started_at timestamptz, ${TURN_END}))`,
+    value: toJson({
+      id: turn.id,
+      number: turn.number,
+      trigger: turn.trigger,
+      principal: turn.principal,
+      user_input: turn.userInput,
+      started_at: toTime(turn.startedAt),
+      ...(end === null ? { status: 'RUNNING', usage: NO_USAGE } : toTurnEnd(end)),
+    }),
+  }
+}
+
+function closedTurnPart(turn: ClosedTurn): CommitPart {
+  return {
+    letter: 'q',
+    sql: (parameter) => `closed_turn AS (
+  UPDATE turn SET status = x.status, output = x.output, error = x.error, usage = x.usage, active_ms = x.active_ms, ended_at = x.ended_at
+  FROM head, json_to_record(${parameter}::json) AS x(id text, ${TURN_END})
+  WHERE turn.id = x.id AND turn.session_id = head.session_id)`,
+    value: toJson({ id: turn.id, ...toTurnEnd(turn) }),
+  }
+}
+
+function openedStepPart(step: StepRow): CommitPart {
+  return {
+    letter: 'o',
+    sql: (parameter) => `opened_step AS (
+  INSERT INTO step (id, session_id, turn_id, index, attempt, status, model, started_at)
+  SELECT x.id, head.session_id, x.turn_id, x.index, x.attempt, 'RUNNING', x.model, x.started_at
+  FROM head, json_to_record(${parameter}::json) AS x(id text, turn_id text, index int, attempt int, model text, started_at timestamptz)
+  ON CONFLICT (id) DO UPDATE SET attempt = excluded.attempt, status = excluded.status, model = excluded.model,
+    started_at = excluded.started_at, text = NULL, reasoning = NULL, finish_reason = NULL, usage = NULL, error = NULL, ended_at = NULL)`,
+    value: toJson({
+      id: step.id,
+      turn_id: step.turnId,
+      index: step.index,
+      attempt: step.attempt,
+      model: step.model,
+      started_at: toTime(step.startedAt),
+    }),
+  }
+}
+
+function closedStepPart(step: ClosedStep): CommitPart {
+  const { id, status, text, reasoning, usage, error } = step
+  return {
+    letter: 'x',
+    sql: (parameter) => `closed_step AS (
+  UPDATE step SET status = x.status, text = x.text, reasoning = x.reasoning, finish_reason = x.finish_reason, usage = x.usage,
+    error = x.error, ended_at = x.ended_at
+  FROM head, json_to_record(${parameter}::json) AS x(id text, status "StepStatus", text text, reasoning text, finish_reason "FinishReason",
+    usage jsonb, error jsonb, ended_at timestamptz)
+  WHERE step.id = x.id AND step.session_id = head.session_id)`,
+    value: toJson({ id, status, text, reasoning, usage, error, finish_reason: step.finishReason, ended_at: toTime(step.endedAt) }),
+  }
+}
+
+function insertCalls(parameter: string): string {
+  return `new_calls AS (
+  INSERT INTO tool_call (session_id, id, turn_id, step_id, step_index, "order", name, label, input, raw_input, status, started_at, output,
+    result_text, error, truncated_bytes, ended_at)
+  SELECT head.session_id, x.id, x.turn_id, x.step_id, x.step_index, x."order", x.name, x.label, COALESCE(x.input, 'null'), x.raw_input, x.status,
+    x.started_at, x.output, x.result_text, x.error, x.truncated_bytes, x.ended_at
+  FROM head, json_to_recordset(${parameter}::json) AS x(${CALL_RECORD}))`
+}
+
+function updateCalls(parameter: string): string {
+  return `changed_calls AS (
+  UPDATE tool_call SET status = x.status, started_at = x.started_at, output = x.output, result_text = x.result_text, error = x.error,
+    truncated_bytes = x.truncated_bytes, ended_at = x.ended_at
+  FROM head, json_to_recordset(${parameter}::json) AS x(${CALL_CHANGE})
+  WHERE tool_call.id = x.id AND tool_call.session_id = head.session_id)`
+}
+
+function settleDeliveries(parameter: string): string {
+  return `settled AS (
+  UPDATE delivery SET status = x.status, turn_id = x.turn_id, rejection = x.rejection, settled_at = x.at
+  FROM head, json_to_recordset(${parameter}::json) AS x(id text, status "DeliveryStatus", turn_id text, rejection jsonb, at timestamptz)
+  WHERE delivery.id = x.id AND delivery.session_id = head.session_id)`
+}
+
+function toSettledRecord(delivery: SettledDelivery): object {
+  const { id, status, rejection } = delivery
+  return { id, status, rejection, turn_id: delivery.turnId, at: toTime(delivery.at) }
+}
+
+function historyPart(commit: Commit): CommitPart {
+  const { checkpoint, history } = commit
+  return {
+    letter: 'h',
+    sql: (parameter) => `history_rows AS (
+  INSERT INTO history (session_id, epoch, position, version, item)
+  SELECT head.session_id, x.epoch, x.first + h.ordinal - 1, ${HISTORY_VERSION}, h.item
+  FROM head, json_to_record(${parameter}::json) AS x(epoch int, first int, items jsonb),
+    jsonb_array_elements(x.items) WITH ORDINALITY AS h(item, ordinal))`,
+    value: toJson({ epoch: checkpoint.historyEpoch, first: checkpoint.historyLength - history.length, items: history }),
+  }
+}
+
+/** $4 is the number of events, of which the head's `last_seq` is the last. */
+function insertEvents(parameter: string): string {
+  return `event_rows AS (
+  INSERT INTO event (session_id, position, type, turn_id, step_index, attempt, ends_write, version, data, at)
+  SELECT head.session_id, head.last_seq - $4 + x.ordinal, x.type, x.turn_id, x.step_index, x.attempt, x.ordinal = $4, ${EVENT_VERSION}, x.data, x.at
+  FROM head, ROWS FROM (json_to_recordset(${parameter}::json) AS (${EVENT_RECORD})) WITH ORDINALITY
+    AS x(type, turn_id, step_index, attempt, data, at, ordinal))`
+}

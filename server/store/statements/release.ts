@@ -1,0 +1,22 @@
+/**
+ * release: gives leases back; their sessions are due at once.
+ * In: leases. Out: nothing; what a newer lease holds, or has been given back, is left alone.
+ */
+import type { Lease } from '../../session/session.js'
+import { defineStatement, type Database } from '../database.js'
+import { LEASE_RECORD, toLeases } from '../lease-row.js'
+
+const RELEASE = defineStatement<never>(
+  'release',
+  `WITH mine AS (
+  SELECT l.session_id, l.epoch FROM json_to_recordset($1::json) AS l(${LEASE_RECORD})
+  JOIN session_head h ON h.session_id = l.session_id AND h.epoch = l.epoch AND h.owner = l.owner
+  ORDER BY h.session_id FOR NO KEY UPDATE OF h
+)
+UPDATE session_head h SET owner = NULL, lease_until = NULL, wake_at = clock_timestamp()
+FROM mine WHERE h.session_id = mine.session_id AND h.epoch = mine.epoch AND h.owner IS NOT NULL`,
+)
+
+export async function release(database: Database, leases: readonly Lease[]): Promise<void> {
+  if (leases.length > 0) await database.query(RELEASE, [toLeases(leases)])
+}

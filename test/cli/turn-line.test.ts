@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { printTurn, type TurnSummary } from '../../server/cli/turn-line.js'
+
+const turn: TurnSummary = {
+  at: new Date(2026, 0, 2, 12, 3, 4).getTime(),
+  sessionId: 'ses_01kexampleexampleexa8m2kq',
+  agent: 'hello',
+  number: 3,
+  outcome: 'completed',
+  steps: 2,
+  toolCalls: 1,
+  tokens: 412,
+  durationMs: 849,
+  failure: null,
+}
+
+function lineOf(changes: Partial<TurnSummary>, color = false): string {
+  let text = ''
+  printTurn({ out: (part) => (text += part), err: () => undefined, color }, { ...turn, ...changes })
+  return text
+}
+
+test('a turn is one line', () => {
+  expect(lineOf({})).toBe('12:03:04 ses_…8m2kq hello turn 3 ✓ 2 steps 1 tool 412 tok 0.8 s\n')
+  expect(lineOf({ steps: 1, toolCalls: 0 })).toBe('12:03:04 ses_…8m2kq hello turn 3 ✓ 1 step 412 tok 0.8 s\n')
+  expect(lineOf({ outcome: 'cancelled', toolCalls: 2 })).toContain(' ■ 2 steps 2 tools ')
+})
+
+test('a failed one has a second line that says why', () => {
+  const failure = { code: 'MODEL_UNREACHABLE', message: 'connect ECONNREFUSED 127.0.0.1:9' }
+  expect(lineOf({ outcome: 'failed', failure }).split('\n')).toEqual([
+    '12:03:04 ses_…8m2kq hello turn 3 ✗ 2 steps 1 tool 412 tok 0.8 s',
+    '         MODEL_UNREACHABLE connect ECONNREFUSED 127.0.0.1:9',
+    '',
+  ])
+})
+
+test('colours only where they are wanted', () => {
+  expect(lineOf({})).not.toContain('\u001b')
+  expect(lineOf({}, true)).toContain('\u001b[32m✓\u001b[39m')
+})

@@ -1,0 +1,146 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { SessionEvent } from '../../sdk/generated/session-events.js'
+import type { AssistantMessage } from '../../sdk/message.js'
+import { initialMessages, MESSAGE_EVENT_TYPES, reduceMessages, toMessages, type MessagesState } from '../../sdk/messages.js'
+import { logs, STREAMED } from './given-events.js'
+
+const cuts = fc.tuple(fc.nat(), fc.nat(), fc.nat())
+
+/** Three places of the log, in order. */
+function placesIn(log: readonly SessionEvent[], numbers: readonly number[]): readonly [number, number, number] {
+  const [a = 0, b = 0, c = 0] = numbers.map((number) => number % (log.length + 1)).sort((one, other) => one - other)
+  return [a, b, c]
+}
+
+function fold(state: MessagesState, events: readonly SessionEvent[]): MessagesState {
+  return events.reduce(reduceMessages, state)
+}
+
+function event(type: SessionEvent['type'], fields: object): SessionEvent {
+  const scope = { turnId: 't', stepIndex: 0, attempt: 1, cursor: '1', at: '', sessionId: 's', id: 'e' }
+  return { type, ...scope, ...fields } as unknown as SessionEvent
+}
+
+function onlyAssistant(state: MessagesState): AssistantMessage {
+  const found = state.messages.find((message) => message.role === 'assistant')
+  if (found?.role !== 'assistant') throw new Error('no assistant message')
+  return found
+}
+
+describe('the conversation as a fold', () => {
+  it('is idempotent: an event folded twice, at once or later, changes nothing (M1)', () => {
+    fc.assert(
+      fc.property(logs, cuts, (log, numbers) => {
+        const [from, , to] = placesIn(log, numbers)
+        const once = toMessages(log.slice(0, to))
+        const last = log[to - 1]
+        if (last !== undefined) expect(reduceMessages(once, last)).toEqual(once)
+        expect(fold(once, log.slice(from, to))).toEqual(once)
+      }),
+    )
+  })
+
+  it('a snapshot at a cursor, itself read later, and the events after the cursor give what the whole log gives (M1, M2)', () => {
+    fc.assert(
+      fc.property(logs, cuts, fc.boolean(), (log, numbers, removed) => {
+        const [cursor, readAt] = placesIn(log, numbers)
+        // Streamed events of the past may have been removed.
+        const snapshot = log.slice(0, readAt).filter((one) => !removed || !STREAMED.includes(one.type))
+        expect(fold(toMessages(snapshot), log.slice(cursor))).toEqual(toMessages(log))
+      }),
+    )
+  })
+
+  it('whoever missed every streamed piece ends with the same state (M2)', () => {
+    fc.assert(
+      fc.property(logs, (log) => {
+        expect(toMessages(log.filter((one) => !STREAMED.includes(one.type)))).toEqual(toMessages(log))
+      }),
+    )
+  })
+
+  it('leaves nothing streaming when everything is closed, and shows nothing that was taken back (M4)', () => {
+    fc.assert(
+      fc.property(logs, (log) => {
+        const completed = new Set(log.flatMap((one) => ('blockId' in one && 'interrupted' in one ? [one.blockId] : [])))
+        for (const message of toMessages(log).messages) {
+          if (message.role === 'user') continue
+          for (const part of message.parts) {
+            if (part.type === 'tool') expect(part.status).not.toBe('streaming')
+            else expect(completed).toContain(part.id)
+          }
+        }
+      }),
+    )
+  })
+
+  it('keeps the same object when an event says nothing new', () => {
+    const state = toMessages([event('STEP_STARTED', { model: 'm' })])
+    expect(reduceMessages(state, event('STEP_STARTED', { model: 'm' }))).toBe(state)
+    expect(reduceMessages(state, event('SESSION_WAITING', { turnId: null, stepIndex: null, attempt: null }))).toBe(state)
+  })
+
+  it('ignores types of a newer server', () => {
+    const unknown = { ...event('STEP_STARTED', {}), type: 'SOMETHING_NEW' } as unknown as SessionEvent
+    expect(reduceMessages(initialMessages(), unknown)).toBe(initialMessages())
+  })
+
+  it('streams text as it comes and ignores a piece that does not fit, until the completed event (M3)', () => {
+    const start = [event('STEP_STARTED', {}), event('LLM_CHUNK', { blockId: 'b', offset: 0, text: 'one ' })]
+    const gap = toMessages([...start, event('LLM_CHUNK', { blockId: 'b', offset: 8, text: 'three' })])
+    expect(onlyAssistant(gap).parts).toMatchObject([{ text: 'one ', state: 'streaming' }])
+    const next = fold(gap, [event('LLM_CHUNK', { blockId: 'b', offset: 4, text: 'two ' })])
+    expect(onlyAssistant(next).parts).toMatchObject([{ text: 'one two ', state: 'streaming' }])
+    const whole = fold(next, [event('MESSAGE_COMPLETED', { blockId: 'b', text: 'one two three', interrupted: false })])
+    expect(onlyAssistant(whole).parts).toMatchObject([{ text: 'one two three', state: 'done' }])
+  })
+
+  it('takes half-written text back when its attempt is over, and begins anew with the next (M4)', () => {
+    const lost = toMessages([
+      event('STEP_STARTED', {}),
+      event('LLM_CHUNK', { blockId: 'b1', offset: 0, text: 'half' }),
+      event('STEP_INTERRUPTED', { reason: 'WORKER_LOST' }),
+    ])
+    expect(onlyAssistant(lost)).toMatchObject({ status: 'interrupted', parts: [] })
+    const again = fold(lost, [
+      event('STEP_STARTED', { attempt: 2 }),
+      event('LLM_CHUNK', { blockId: 'b1', offset: 0, text: 'a late piece' }),
+      event('LLM_CHUNK', { blockId: 'b2', offset: 0, text: 'whole', attempt: 2 }),
+    ])
+    expect(onlyAssistant(again)).toMatchObject({ status: 'running', attempt: 2, parts: [{ id: 'b2', text: 'whole' }] })
+  })
+
+  it('shows a call from its first argument to its result', () => {
+    const call = { callId: 'c', name: 'search' }
+    const log = [
+      event('STEP_STARTED', {}),
+      event('LLM_TOOL_INPUT', { ...call, offset: 0, text: '{"q":' }),
+      event('TOOL_CALL_REQUESTED', { ...call, label: 'Searching', input: { q: 'x' }, inputError: null }),
+      event('TOOL_CALL_START', call),
+      event('TOOL_CALL_PROGRESS', { callId: 'c', output: '1 of 2' }),
+      event('TOOL_CALL_END', { ...call, status: 'ABANDONED', output: null, error: null, durationMs: null }),
+    ]
+    const seen = log.map((_, at) => onlyAssistant(toMessages(log.slice(0, at + 1))).parts[0])
+    expect(seen.map((part) => part?.type === 'tool' && part.status)).toEqual([
+      false,
+      'streaming',
+      'requested',
+      'running',
+      'running',
+      'abandoned',
+    ])
+    expect(seen[1]).toMatchObject({ inputText: '{"q":' })
+    expect(seen[2]).toMatchObject({ input: { q: 'x' }, label: 'Searching' })
+    expect(seen[4]).toMatchObject({ progress: '1 of 2' })
+  })
+
+  it('looks at no type that it does not ask for', () => {
+    fc.assert(
+      fc.property(logs, (log) => {
+        const asked = log.filter((one) => MESSAGE_EVENT_TYPES.some((type) => type === one.type))
+        expect(toMessages(asked)).toEqual(toMessages(log))
+      }),
+    )
+  })
+})
