@@ -7,11 +7,16 @@ const unrunnable = await findUnrunnable(root)
 /** These kill real processes and wait for leases to run out: one at a time, with a budget of their own. */
 const CRASH = 'test/crash/**/*.test.ts'
 const EXCLUDED = ['**/node_modules/**', ...unrunnable]
-/** In a package's `exports`: its TypeScript sources, so that tests need no build of it. */
-const conditions = ['source', 'import', 'module', 'node', 'default']
 const resolution = {
-  resolve: { alias: { perdure: `${root}server/index.ts` }, conditions },
-  ssr: { resolve: { conditions } },
+  resolve: {
+    alias: [
+      // The sources, so that tests need no build of them.
+      { find: 'perdure', replacement: `${root}server/index.ts` },
+      { find: '@perdure/sdk', replacement: `${root}sdk/index.ts` },
+      // The copy that Node gives to packages: with the other one beside it no type would be an instance of its class.
+      { find: /^graphql$/, replacement: `${root}node_modules/graphql/index.js` },
+    ],
+  },
 }
 
 export default defineConfig({

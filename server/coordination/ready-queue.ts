@@ -19,7 +19,10 @@ interface DelayedWake {
   readonly dueAt: number
   readonly cancel: () => void
 }
-type Waiter = (ticket: Ticket | null) => void
+interface Waiter {
+  readonly signal: AbortSignal
+  readonly answer: (ticket: Ticket | null) => void
+}
 
 export class ReadyQueue {
   readonly #clock: Clock
@@ -28,6 +31,7 @@ export class ReadyQueue {
   readonly #held = new Map<SessionId, Hold>()
   readonly #delayed = new Map<SessionId, DelayedWake>()
   readonly #waiting = new Set<Waiter>()
+  readonly #heard = new WeakSet<AbortSignal>()
   #isClosed = false
 
   constructor(clock: Clock, onFault: (thrown: unknown) => void) {
@@ -43,17 +47,9 @@ export class ReadyQueue {
 
   take(signal: AbortSignal): Promise<Ticket | null> {
     if (this.#isClosed || signal.aborted) return Promise.resolve(null)
-    return new Promise((resolve) => {
-      const abort = (): void => {
-        this.#waiting.delete(waiter)
-        resolve(null)
-      }
-      const waiter: Waiter = (ticket) => {
-        signal.removeEventListener('abort', abort)
-        resolve(ticket)
-      }
-      signal.addEventListener('abort', abort, { once: true })
-      this.#waiting.add(waiter)
+    this.#listen(signal)
+    return new Promise((answer) => {
+      this.#waiting.add({ signal, answer })
       this.#handOut()
     })
   }
@@ -62,8 +58,22 @@ export class ReadyQueue {
   close(): void {
     this.#isClosed = true
     for (const { cancel } of this.#delayed.values()) cancel()
-    for (const waiter of this.#waiting) waiter(null)
+    for (const { answer } of this.#waiting) answer(null)
     for (const state of [this.#ready, this.#held, this.#delayed, this.#waiting]) state.clear()
+  }
+
+  /** Once for each signal: slots wait with one and the same, again and again. */
+  #listen(signal: AbortSignal): void {
+    if (this.#heard.has(signal)) return
+    this.#heard.add(signal)
+    const leave = (): void => {
+      for (const waiter of this.#waiting) {
+        if (waiter.signal !== signal) continue
+        this.#waiting.delete(waiter)
+        waiter.answer(null)
+      }
+    }
+    signal.addEventListener('abort', leave, { once: true })
   }
 
   #wakeNow(sessionId: SessionId): void {
@@ -95,7 +105,7 @@ export class ReadyQueue {
       if (waiter === undefined) return
       this.#waiting.delete(waiter)
       this.#ready.delete(sessionId)
-      waiter(this.#hold(sessionId))
+      waiter.answer(this.#hold(sessionId))
     }
   }
 

@@ -12,7 +12,7 @@ export const MAX_REPLAY = 10_000
 
 export const MAX_DEPTH = 16
 /** Fields that a query may ask for, each item of a page counted. */
-export const MAX_COMPLEXITY = 50_000
+export const MAX_COMPLEXITY = 200_000
 /** Lexical tokens of a document. */
 export const MAX_TOKENS = 5_000
 export const MAX_BODY_BYTES = 2 * 1024 * 1024

@@ -17,7 +17,7 @@ interface Execution {
 export function limitCost(): Plugin {
   return {
     onParse({ setParseFn }) {
-      setParseFn((source: string, options: object) => parse(source, { ...options, maxTokens: MAX_TOKENS }))
+      setParseFn((source: string, options: object) => parse(source, { ...options, maxLexicalTokens: MAX_TOKENS }))
     },
     onExecute({ args, setResultAndStopExecution }) {
       const error = findCostError(args)

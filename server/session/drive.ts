@@ -132,8 +132,8 @@ function ringOnSignals(bell: Bell, { lost, draining }: DriveSignals): () => void
   }
 }
 
-function toSettling({ ids, agent, random }: DrivePorts, { now }: Circumstances): Settling {
-  return { now, ids, limits: agent.limits, model: agent.model.name, random: random() }
+function toSettling({ ids, agent, random }: DrivePorts, { now, draining }: Circumstances): Settling {
+  return { now, ids, limits: agent.limits, model: agent.model.name, random: random(), draining }
 }
 
 async function lookAround(session: Session, ports: DrivePorts, lost: AbortSignal): Promise<Session> {

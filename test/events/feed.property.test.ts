@@ -119,16 +119,20 @@ class Run {
   async do(step: Command): Promise<void> {
     switch (step.do) {
       case 'write':
-        return this.#write(step)
+        this.#write(step)
+        return
       case 'publish-late':
-        return this.#publish(this.#late.shift() ?? [])
+        this.#publish(this.#late.shift() ?? [])
+        return
       case 'pull':
         this.readers[step.reader]?.pull()
         return
       case 'reconnect':
-        return this.readers[step.reader]?.reconnect()
+        this.readers[step.reader]?.reconnect()
+        return
       case 'start-at':
-        return this.readers[step.reader]?.startAt(this.#someWriteEnd(step.share))
+        this.readers[step.reader]?.startAt(this.#someWriteEnd(step.share))
+        return
       case 'pass':
         return this.clock.advance(step.ms)
       case 'reads':
@@ -139,7 +143,8 @@ class Run {
         this.#release = this.store.hold()
         return
       case 'release':
-        return this.#release()
+        this.#release()
+        return
     }
   }
 

@@ -63,12 +63,14 @@ class Run {
   async do(step: Command): Promise<void> {
     switch (step.do) {
       case 'piece':
-        return this.#say(step)
+        this.#say(step)
+        return
       case 'progress': {
         const { stream, newest } = this.#driven(step.session)
         this.#count += 1
         newest.set(step.call, this.#count)
-        return stream.emit(progress(step.call, this.#count))
+        stream.emit(progress(step.call, this.#count))
+        return
       }
       case 'pass':
         return this.clock.advance(step.ms)
@@ -80,9 +82,11 @@ class Run {
         this.#release = this.store.hold()
         return
       case 'release':
-        return this.#release()
+        this.#release()
+        return
       case 'commit':
-        return this.#commit(step)
+        this.#commit(step)
+        return
     }
   }
 

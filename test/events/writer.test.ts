@@ -1,46 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { createEventWriter } from '../../server/events/writer.js'
-import type { RecordedEvent, StreamedEvent } from '../../server/session/events.js'
-import { createFakeClock, settled } from '../support/fake-clock.js'
-import { createLogStore, leaseOf, sessionNamed } from '../support/log-store.js'
+import { settled } from '../support/fake-clock.js'
 import { chunk, progress, reasoning, toolInput } from '../support/sample-events.js'
-
-const ONE = sessionNamed('one')
-const TWO = sessionNamed('two')
-const THREE = sessionNamed('three')
-
-function open(options: { readonly maxPendingBytes?: number } = {}) {
-  const clock = createFakeClock()
-  const store = createLogStore()
-  const published: RecordedEvent[] = []
-  const warnings: string[] = []
-  const fenced: string[] = []
-  const log = { warn: (message: string) => warnings.push(message), error: (message: string) => warnings.push(message) }
-  const coordinator = { publish: (_: unknown, events: readonly RecordedEvent[]) => published.push(...events) }
-  const writer = createEventWriter({ store, coordinator, clock, ttlMs: 30_000, log, ...options })
-  const stream = (sessionId = ONE, epoch = 1) =>
-    writer.open(leaseOf(sessionId, epoch), { onFenced: () => fenced.push(`${sessionId}#${epoch}`) })
-  return { clock, store, published, warnings, fenced, writer, stream }
-}
-
-/** What an event says, short. */
-function brief(event: StreamedEvent | RecordedEvent): string {
-  switch (event.type) {
-    case 'LLM_CHUNK':
-    case 'LLM_REASONING':
-      return `${event.data.blockId.slice(4)}@${event.data.offset}:${event.data.text}`
-    case 'LLM_TOOL_INPUT':
-      return `${event.data.callId.slice(5)}@${event.data.offset}:${event.data.text}`
-    case 'TOOL_CALL_PROGRESS':
-      return `${event.data.callId.slice(5)}=${JSON.stringify(event.data.output)}`
-    default:
-      return event.type
-  }
-}
+import type { StreamedEvent } from '../../server/session/events.js'
+import { brief, ONE, openWriter, THREE, TWO } from '../support/writer-world.js'
 
 describe('when it writes', () => {
   test('a model that answers at once causes no append: its pieces ride in the commit', async () => {
-    const { clock, store, stream } = open()
+    const { clock, store, stream } = openWriter()
     const one = stream()
     one.emit(chunk('a', 0, 'Hel'))
     await Promise.resolve()
@@ -52,7 +18,7 @@ describe('when it writes', () => {
   })
 
   test('the first piece of a block is written as soon as its macrotask is over, later ones 20 ms after that', async () => {
-    const { clock, store, stream } = open()
+    const { clock, store, stream } = openWriter()
     const one = stream()
     one.emit(chunk('a', 0, 'Hel'))
     await clock.advance(0)
@@ -66,7 +32,7 @@ describe('when it writes', () => {
   })
 
   test('a flush takes what is pending of all sessions, in one append', async () => {
-    const { clock, store, stream } = open()
+    const { clock, store, stream } = openWriter()
     const streams = [stream(ONE), stream(TWO), stream(THREE)]
     for (const each of streams) each.emit(chunk('a', 0, 'x'))
     await clock.advance(0)
@@ -76,7 +42,7 @@ describe('when it writes', () => {
   })
 
   test('the beginning of one block does not break up what other sessions gather', async () => {
-    const { clock, store, stream } = open()
+    const { clock, store, stream } = openWriter()
     const [one, two] = [stream(ONE), stream(TWO)]
     one.emit(chunk('a', 0, 'x'))
     await clock.advance(0)
@@ -91,7 +57,7 @@ describe('when it writes', () => {
   })
 
   test('one append is in flight at a time; what comes meanwhile waits and is joined', async () => {
-    const { clock, store, stream } = open()
+    const { clock, store, stream } = openWriter()
     const one = stream()
     const release = store.hold()
     one.emit(chunk('a', 0, 'a'))
@@ -107,7 +73,7 @@ describe('when it writes', () => {
   })
 
   test('nothing is asked of the database when nothing is emitted', async () => {
-    const { clock, store, stream } = open()
+    const { clock, store, stream } = openWriter()
     stream()
     await clock.advance(60_000)
     expect(store.appends).toEqual([])
@@ -117,7 +83,7 @@ describe('when it writes', () => {
 
 describe('what it writes', () => {
   test('only neighbouring pieces of one block and attempt are joined', async () => {
-    const { stream } = open()
+    const { stream } = openWriter()
     const one = stream()
     const emitted = [
       chunk('a', 0, 'x'),
@@ -135,14 +101,14 @@ describe('what it writes', () => {
   })
 
   test("of a call's progress only the newest is kept", async () => {
-    const { stream } = open()
+    const { stream } = openWriter()
     const one = stream()
     for (const event of [progress('t', 1), progress('u', 1), progress('t', 2), progress('t', 3)]) one.emit(event)
     expect((await one.take()).map(brief)).toEqual(['u=1', 't=3'])
   })
 
   test('what was written is published, with its positions', async () => {
-    const { clock, store, stream, published } = open()
+    const { clock, store, stream, published } = openWriter()
     stream().emit(chunk('a', 0, 'x'))
     await clock.advance(0)
     expect(published).toEqual(store.log(ONE))
@@ -150,25 +116,23 @@ describe('what it writes', () => {
   })
 
   test('subscribers that fail do not disturb the writing', async () => {
-    const clock = createFakeClock()
-    const store = createLogStore()
     const publish = () => {
-      throw new Error('no')
+      throw new Error('not my day')
     }
-    const log = { warn: () => undefined, error: () => undefined }
-    const writer = createEventWriter({ store, coordinator: { publish }, clock, ttlMs: 1, log })
-    const one = writer.open(leaseOf(ONE), { onFenced: () => undefined })
+    const { clock, store, stream, warnings } = openWriter({ coordinator: { publish } })
+    const one = stream()
     one.emit(chunk('a', 0, 'x'))
     await clock.advance(0)
     one.emit(chunk('a', 1, 'y'))
     await clock.advance(20)
     expect(store.log(ONE).map(brief)).toEqual(['a@0:x', 'a@1:y'])
+    expect(warnings).toHaveLength(2)
   })
 })
 
 describe('take and resume', () => {
   test('take waits for the write in flight and hands over the rest', async () => {
-    const { clock, store, stream } = open()
+    const { clock, store, stream } = openWriter()
     const one = stream()
     const release = store.hold()
     one.emit(chunk('a', 0, 'x'))
@@ -186,7 +150,7 @@ describe('take and resume', () => {
   })
 
   test('what a write in flight could not write is handed over by take, in front', async () => {
-    const { clock, store, stream } = open()
+    const { clock, store, stream } = openWriter()
     const one = stream()
     store.answers.push({ [ONE]: 'busy' })
     const release = store.hold()
@@ -199,7 +163,7 @@ describe('take and resume', () => {
   })
 
   test('between take and resume nothing is written, and after it everything that gathered', async () => {
-    const { clock, store, stream } = open()
+    const { clock, store, stream } = openWriter()
     const one = stream()
     one.emit(progress('t', 1))
     await one.take()
@@ -213,7 +177,7 @@ describe('take and resume', () => {
   })
 
   test('what a refused commit did not write goes back in front', async () => {
-    const { clock, store, stream } = open()
+    const { clock, store, stream } = openWriter()
     const one = stream()
     one.emit(chunk('a', 0, 'x'))
     const taken = await one.take()
@@ -224,7 +188,7 @@ describe('take and resume', () => {
   })
 
   test('two takes at once do not hand over anything twice', async () => {
-    const { stream } = open()
+    const { stream } = openWriter()
     const one = stream()
     one.emit(chunk('a', 0, 'x'))
     const both = await Promise.all([one.take(), one.take()])
@@ -234,7 +198,7 @@ describe('take and resume', () => {
 
 describe('back-pressure', () => {
   test('ready waits while too much is pending or in flight, and goes on when it is written', async () => {
-    const { clock, store, stream } = open({ maxPendingBytes: 4_096 })
+    const { clock, store, stream } = openWriter({ maxPendingBytes: 4_096 })
     const one = stream()
     let isReady = false
     await one.ready()
@@ -251,150 +215,11 @@ describe('back-pressure', () => {
   })
 
   test.each(['take', 'close'] as const)('%s makes room at once', async (how) => {
-    const { stream } = open({ maxPendingBytes: 100 })
+    const { stream } = openWriter({ maxPendingBytes: 100 })
     const one = stream()
     one.emit(chunk('a', 0, 'x'.repeat(200)))
     const ready = one.ready()
     await one[how]()
     await ready
-  })
-})
-
-describe('what goes wrong', () => {
-  test('a busy session keeps its events, joined and in order, for the next flush', async () => {
-    const { clock, store, stream } = open()
-    const one = stream()
-    store.answers.push({ [ONE]: 'busy' })
-    one.emit(chunk('a', 0, 'x'))
-    await clock.advance(0)
-    one.emit(chunk('a', 1, 'y'))
-    await clock.advance(20)
-    expect(store.log(ONE).map(brief)).toEqual(['a@0:xy'])
-  })
-
-  test('a fenced stream tells its owner once and writes nothing any more (R2)', async () => {
-    const { clock, store, stream, fenced } = open()
-    const one = stream()
-    store.decide = () => ({ [ONE]: 'fenced' })
-    one.emit(chunk('a', 0, 'x'))
-    await clock.advance(0)
-    one.emit(chunk('a', 1, 'y'))
-    await clock.advance(1_000)
-    expect(fenced).toEqual([`${ONE}#1`])
-    expect(store.appends).toHaveLength(1)
-    expect(await one.take()).toEqual([])
-    expect(clock.pending).toBe(0)
-  })
-
-  test('a newer lease of a session fences off the stream of the older one (R2)', async () => {
-    const { clock, store, stream, fenced } = open()
-    const older = stream(ONE, 1)
-    const newer = stream(ONE, 2)
-    older.emit(chunk('a', 0, 'x'))
-    newer.emit(chunk('b', 0, 'y'))
-    stream(ONE, 1).emit(chunk('c', 0, 'z'))
-    await clock.advance(20)
-    expect(fenced).toEqual([`${ONE}#1`, `${ONE}#1`])
-    expect(store.log(ONE).map(brief)).toEqual(['b@0:y'])
-  })
-
-  test('a closed stream drops what is pending, and what an append in flight could not write', async () => {
-    const { clock, store, stream, fenced } = open()
-    const [one, two] = [stream(ONE), stream(TWO)]
-    store.answers.push({ [ONE]: 'busy', [TWO]: 'fenced' })
-    const release = store.hold()
-    one.emit(chunk('a', 0, 'x'))
-    two.emit(chunk('a', 0, 'x'))
-    await clock.advance(0)
-    one.emit(chunk('a', 1, 'y'))
-    one.close()
-    two.close()
-    one.emit(chunk('a', 2, 'z'))
-    one.resume([chunk('a', 0, 'x')])
-    release()
-    await clock.advance(10_000)
-    expect(store.appends).toHaveLength(1)
-    expect(store.log(ONE)).toEqual([])
-    expect(fenced).toEqual([])
-  })
-
-  test('when an append fails its sessions are written one by one, and only the one that fails backs off', async () => {
-    const { clock, store, stream, warnings } = open()
-    const streams = [stream(ONE), stream(TWO), stream(THREE)]
-    store.decide = (batches) => (batches.some(({ lease }) => lease.sessionId === TWO) ? 'throw' : {})
-    for (const each of streams) each.emit(chunk('a', 0, 'x'))
-    await clock.advance(0)
-    expect(store.log(ONE)).toHaveLength(1)
-    expect(store.log(THREE)).toHaveLength(1)
-    expect(warnings.length).toBeGreaterThan(0)
-    for (const each of streams) each.emit(chunk('a', 1, 'y'))
-    await clock.advance(20)
-    expect(store.log(THREE).map(brief)).toEqual(['a@0:x', 'a@1:y'])
-    store.decide = () => ({})
-    await clock.advance(100)
-    expect(store.log(TWO).map(brief)).toEqual(['a@0:xy'])
-  })
-
-  test('a session that the store does not answer for is tried again', async () => {
-    const { clock, store, stream } = open()
-    store.answers.push({ [ONE]: 'silent' })
-    stream().emit(chunk('a', 0, 'x'))
-    await clock.advance(100)
-    expect(store.log(ONE).map(brief)).toEqual(['a@0:x'])
-  })
-
-  test('while the database is away attempts back off from 100 ms to 2 s, whatever the number of sessions', async () => {
-    const { clock, store, writer, warnings } = open()
-    store.decide = () => 'throw'
-    const names = Array.from({ length: 50 }, (_, index) => sessionNamed(`s${index}`))
-    for (const name of names) writer.open(leaseOf(name), { onFenced: () => undefined }).emit(chunk('a', 0, name))
-    await clock.advance(60_000)
-    expect(store.appends.length).toBeLessThan(45)
-    expect(warnings.length).toBe(store.appends.length)
-    store.decide = () => ({})
-    await clock.advance(2_000)
-    for (const name of names) expect(store.log(name).map(brief)).toEqual([`a@0:${name}`])
-  })
-
-  test('a take clears the way for a session that backs off', async () => {
-    const { clock, store, stream } = open()
-    const one = stream()
-    store.answers.push('throw', 'throw')
-    one.emit(chunk('a', 0, 'x'))
-    await clock.advance(0)
-    expect((await one.take()).map(brief)).toEqual(['a@0:x'])
-    one.resume([])
-    one.emit(chunk('b', 0, 'y'))
-    await clock.advance(20)
-    expect(store.log(ONE).map(brief)).toEqual(['b@0:y'])
-  })
-})
-
-describe('drain', () => {
-  test('writes at once what is pending and waits for it', async () => {
-    const { clock, store, stream, writer } = open()
-    const one = stream()
-    one.emit(chunk('a', 0, 'x'))
-    await clock.advance(0)
-    one.emit(chunk('a', 1, 'y'))
-    const drained = writer.drain()
-    await clock.advance(0)
-    await drained
-    expect(store.log(ONE).map(brief)).toEqual(['a@0:x', 'a@1:y'])
-  })
-
-  test('does not wait for what the database refuses', async () => {
-    const { clock, store, stream, writer } = open()
-    store.decide = () => 'throw'
-    stream().emit(chunk('a', 0, 'x'))
-    const drained = writer.drain()
-    await clock.advance(0)
-    await drained
-    expect(store.appends.length).toBeGreaterThan(0)
-  })
-
-  test('resolves when there is nothing to write', async () => {
-    const { writer } = open()
-    await writer.drain()
   })
 })

@@ -21,6 +21,8 @@ export interface FakeServer {
   intercept(handler: ((request: IncomingMessage, response: ServerResponse) => boolean) | null): void
   /** How often a message was really delivered. */
   delivered(): number
+  /** Resets every open connection; new ones are taken. */
+  breakStreams(): void
   close(): Promise<void>
 }
 
@@ -45,6 +47,7 @@ export async function startFakeServer({ heartbeatMs = 15_000 } = {}): Promise<Fa
     credentials,
     intercept: (next) => (handler = next),
     delivered: () => counter.delivered,
+    breakStreams: () => server.closeAllConnections(),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -1,7 +1,9 @@
 /**
  * A TCP proxy that breaks connections as told: for tests of whatever has to survive a bad network. Faults are used up in the order
- * they were added, one a connection; a connection without one is passed through.
+ * they were added, one a connection; a connection without one is passed through. Connections on which nothing is asked, as HTTP
+ * clients keep in reserve, do not count.
  */
+import { once } from 'node:events'
 import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net'
 
 /** Bytes are those of the server's answer, headers included. */
@@ -25,8 +27,8 @@ export interface FaultyProxy {
   /** Bytes of answers passed so far. */
   bytes(): number
   add(...faults: readonly Fault[]): void
-  /** Resets every open connection, as the death of the server does. */
-  resetAll(): void
+  /** Resets every open connection, as the death of the server does; resolves when they are gone. */
+  resetAll(): Promise<void>
   close(): Promise<void>
 }
 
@@ -37,16 +39,22 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
   let connections = 0
   const count = { bytes: 0 }
   const server = createServer((client) => {
-    connections += 1
     open.add(client)
     client.on('close', () => open.delete(client))
     client.on('error', () => client.destroy())
-    relay(client, { port: Number(to.port), host: to.hostname }, { fault: faults.shift(), count })
+    client.once('data', (question) => {
+      connections += 1
+      relay(client, { port: Number(to.port), host: to.hostname }, { question, fault: faults.shift(), count })
+    })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = new URL(target)
   url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
-  const resetAll = (): void => open.forEach((client) => client.resetAndDestroy())
+  const resetAll = async (): Promise<void> => {
+    const gone = [...open].map((client) => once(client, 'close'))
+    open.forEach((client) => client.resetAndDestroy())
+    await Promise.all(gone)
+  }
   return {
     url: url.href,
     connections: () => connections,
@@ -56,17 +64,19 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
-        resetAll()
+        void resetAll()
       }),
   }
 }
 
 interface Relaying {
+  /** The first bytes of the client. */
+  readonly question: Buffer
   readonly fault: Fault | undefined
   readonly count: { bytes: number }
 }
 
-function relay(client: Socket, target: { readonly port: number; readonly host: string }, { fault, count }: Relaying): void {
+function relay(client: Socket, target: { readonly port: number; readonly host: string }, { question, fault, count }: Relaying): void {
   if (fault?.kind === 'refuse') {
     client.resetAndDestroy()
     return
@@ -74,6 +84,7 @@ function relay(client: Socket, target: { readonly port: number; readonly host: s
   const upstream = createConnection(target)
   upstream.on('error', () => client.destroy())
   upstream.on('end', () => client.end())
+  upstream.write(question)
   client.on('data', (bytes) => upstream.write(bytes))
   client.on('close', () => upstream.destroy())
   if (fault?.kind === 'delay') {

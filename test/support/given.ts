@@ -168,7 +168,15 @@ function accepted(position: number, by: Principal) {
 
 export function answered(text: string, calls: readonly RequestedCall[] = [], change: Partial<ModelAnswered> = {}): ModelAnswered {
   const blocks = text === '' ? [] : [{ id: storedId('blk', 'blk_given'), kind: 'text' as const, text }]
-  return { kind: 'model-answered', attempt: 1, blocks, calls, finishReason: calls.length > 0 ? 'TOOL_CALLS' : 'STOP', usage: null, ...change }
+  return {
+    kind: 'model-answered',
+    attempt: 1,
+    blocks,
+    calls,
+    finishReason: calls.length > 0 ? 'TOOL_CALLS' : 'STOP',
+    usage: null,
+    ...change,
+  }
 }
 
 export function asked(name: string, change: Partial<RequestedCall> = {}): RequestedCall {

@@ -109,7 +109,7 @@ export function toResponsesEvents(answer: WireAnswer): readonly string[] {
       status: isComplete ? 'completed' : 'incomplete',
       error: null,
       incomplete_details: isComplete ? null : { reason: why },
-      output: outputItems(answer),
+      output: outputItems(answer).map((item) => item.whole),
       usage: usage === null ? null : responsesUsage(usage),
     },
   }
@@ -129,12 +129,12 @@ export function responsesContentEvents(answer: WireAnswer): readonly string[] {
       summary_index: 0,
       delta,
     })),
-    { type: 'response.output_item.done', output_index: index, item },
+    { type: 'response.output_item.done', output_index: index, item: item.whole },
   ])
   return [opening, ...items].map((event) => JSON.stringify(event))
 }
 
-/** The whole item, and beside it what its stream is made of; a client ignores what it does not know. */
+/** Each whole item, and beside it what its stream is made of. */
 function outputItems(answer: WireAnswer) {
   const parts: {
     readonly id: string
@@ -159,11 +159,11 @@ function outputItems(answer: WireAnswer) {
     const item = { type: 'function_call', call_id: `call_${index}`, name: call.name }
     parts.push(part(`fc_${index}`, call.raw, 'function_call_arguments', { ...item, arguments: '' }, { ...item, arguments: call.raw }))
   }
-  return parts.map(({ whole, ...rest }) => ({ ...rest, ...whole }))
+  return parts
 }
 
 function part(id: string, text: string, kind: string, opening: object, whole: object) {
-  return { id, text, deltaType: `response.${kind}.delta`, opening: { id, ...opening }, whole }
+  return { id, text, deltaType: `response.${kind}.delta`, opening: { id, ...opening }, whole: { id, ...whole } }
 }
 
 function responsesUsage(usage: TokenUsage) {

@@ -15,8 +15,9 @@ export interface CallEnding {
   readonly result: CallResult
 }
 
-/** Recorded as started before their code runs (R3); only calls that begin now are. */
+/** Recorded as started before their code runs (R3); only calls that begin now are: none in a process that is about to stop. */
 export function startCalls(draft: CommitDraft, turn: OpenTurn, step: ToolStep): readonly OpenCall[] {
+  if (draft.settling.draining) return step.calls
   const begin = new Set(startable(step.calls).map((call) => call.id))
   const startedAt = draft.settling.now
   return step.calls.map((call) => {

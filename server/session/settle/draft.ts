@@ -18,6 +18,8 @@ export interface Settling {
   readonly model: string
   /** In [0, 1), for jitter. */
   readonly random: number
+  /** The process is about to stop: no call begins. */
+  readonly draining: boolean
 }
 
 export interface Scope {
@@ -37,6 +39,8 @@ export class CommitDraft {
   openedStep: StepRow | null = null
   closedStep: ClosedStep | null = null
   change: SessionChange | null = null
+  /** A call runs again, without another recorded start. */
+  runsAgain = false
   readonly #calls: Map<CallId, { readonly row: CallRow; readonly isNew: boolean }> = new Map()
   #checkpoint: Checkpoint
   readonly #events: NewEvent[] = []
@@ -126,7 +130,7 @@ export class CommitDraft {
   /** R4: what parks or ends the session overlooks no delivery; what begins an effect or ends a turn overlooks no control. */
   #guard(): Guard {
     if (this.park !== null) return 'inbox'
-    const startsCall = this.#events.some((event) => event.type === 'TOOL_CALL_START')
+    const startsCall = this.runsAgain || this.#events.some((event) => event.type === 'TOOL_CALL_START')
     return startsCall || this.openedStep !== null || this.closedTurn !== null ? 'control' : 'none'
   }
 }

@@ -1,6 +1,7 @@
 /** Nothing is owed any more: the lease goes back, in the same commit as what led here. */
 import type { Modelling } from '../checkpoint.js'
 import type { Commit } from '../commit.js'
+import { foldable } from '../next.js'
 import type { Session } from '../session.js'
 import type { SessionStatus } from '../status.js'
 import { CommitDraft, type Settling } from './draft.js'
@@ -38,13 +39,14 @@ function standStill(draft: CommitDraft, { turn, step }: Modelling): void {
   draft.enter({ kind: 'modelling', step, turn: { ...turn, activeMs, activeSince: null } })
 }
 
+/** Nothing goes back to CREATED; and whoever polls does not read IDLE while a message waits for the next process. */
 function restingStatus(session: Session): SessionStatus {
   const { phase } = session.checkpoint
   switch (phase.kind) {
     case 'created':
-      return 'CREATED'
     case 'idle':
-      return 'IDLE'
+      if (foldable(session).length > 0) return 'RUNNING'
+      return session.status === 'CREATED' ? 'CREATED' : 'IDLE'
     case 'modelling':
     case 'acting':
       return 'RUNNING'

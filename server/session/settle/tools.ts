@@ -70,6 +70,7 @@ export function recoverTools(session: Session, acting: Acting, settling: Settlin
   for (const call of acting.step.calls) {
     if (call.state !== 'started' || call.epoch === epoch) continue
     if (call.idempotent && !givenUp && acting.stopping === null) {
+      draft.runsAgain = true
       step = { ...step, calls: step.calls.map((one) => (one.id === call.id ? { ...call, epoch } : one)) }
     } else {
       const result = failedResult(abandoned(call.name), settling.now)

@@ -1,0 +1,184 @@
+/** What each operation costs: one statement, that is one round trip, in the usual case, and never a scan of a table. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock as clock } from '../../server/clock.js'
+import type { SessionStore } from '../../server/session/ports.js'
+import type { Database } from '../../server/store/database.js'
+import type { OpenStore } from '../../server/store/open.js'
+import { createSessionStore } from '../../server/store/session-store.js'
+import { openTestPostgres } from '../support/databases.js'
+import {
+  ALICE,
+  TTL_MS,
+  acting,
+  callRow,
+  chunk,
+  claimDue,
+  claimNew,
+  closedTurn,
+  endingCommit,
+  ids,
+  message,
+  modelling,
+  newCommit,
+  newKey,
+  newSession,
+  openTurn,
+  parkingCommit,
+  turnRow,
+  waitingEvent,
+  type StoreUnderTest,
+} from '../support/store-fixtures.js'
+
+let opened: OpenStore
+let subject: StoreUnderTest & { readonly store: SessionStore }
+const sent: { readonly name: string; readonly text: string; readonly values: readonly unknown[] }[] = []
+
+beforeAll(async () => {
+  opened = await openTestPostgres()
+  const database: Database = {
+    ...opened.database,
+    query: (statement, values) => {
+      sent.push({ ...statement, values })
+      return opened.database.query(statement, values)
+    },
+  }
+  subject = { store: createSessionStore(database, clock), clock, close: () => Promise.resolve() }
+})
+beforeEach(() => {
+  sent.length = 0
+})
+afterAll(() => opened.close())
+
+async function namesOf(work: () => Promise<unknown>): Promise<readonly string[]> {
+  sent.length = 0
+  await work()
+  return sent.map(({ name }) => name)
+}
+
+describe('one statement each', () => {
+  it('to create, deliver, claim and look things up', async () => {
+    const { store } = subject
+    const [idempotency, key] = [newKey(), newKey()]
+    const made = newSession(clock, { addresses: ['count:1', 'count:2'], firstDelivery: message(clock), idempotency })
+    expect(await namesOf(() => store.createSession(made))).toEqual(['create-session'])
+    expect(await namesOf(() => store.createSession(made))).toEqual(['create-session'])
+    expect(await namesOf(() => store.deliver(made.id, message(clock), key))).toEqual(['deliver'])
+    expect(await namesOf(() => store.deliver(made.id, message(clock), key))).toEqual(['deliver'])
+    expect(await namesOf(() => claimDue(store, made.id, made.agent))).toEqual(['claim'])
+    expect(await namesOf(() => store.findKey(key))).toEqual(['find-key'])
+    expect(await namesOf(() => store.findAddress('acme', 'count:1'))).toEqual(['find-address'])
+    expect(await namesOf(() => store.sweep({ agents: [made.agent], limit: 1 }))).toEqual(['sweep'])
+    expect(await namesOf(() => store.loadDeliveries(made.id, 0))).toEqual(['load-deliveries'])
+    expect(await namesOf(() => store.loadHistory(made.id, 0))).toEqual(['load-history'])
+  })
+
+  it('to commit, append, renew and release; one more to learn why a commit was refused', async () => {
+    const { store } = subject
+    const [session, other] = [await claimNew(subject), await claimNew(subject)]
+    const { id } = session.facts
+    const commit = newCommit(session, { events: [waitingEvent(clock)] })
+    expect(await namesOf(() => store.commit(session, commit, TTL_MS))).toEqual(['commit-drive-none-ce'])
+    const leases = [session.lease, other.lease]
+    expect(
+      await namesOf(() =>
+        store.appendEvents(
+          leases.map((lease) => ({ lease, events: [chunk(clock, 'x')] })),
+          TTL_MS,
+        ),
+      ),
+    ).toEqual(['append-events'])
+    expect(await namesOf(() => store.renew(leases, TTL_MS))).toEqual(['renew'])
+    await store.deliver(id, message(clock), null)
+    const next = { ...session, revision: 1 }
+    expect(await namesOf(() => store.commit(next, parkingCommit(next, clock), TTL_MS))).toEqual(['commit-park-inbox-csd', 'look'])
+    expect(await namesOf(() => store.release(leases))).toEqual(['release'])
+    expect(await namesOf(() => store.releaseAll())).toEqual(['release-all'])
+    expect(await namesOf(() => store.readEvents(id, 0, 10))).toEqual(['read-events'])
+    expect(await namesOf(() => store.readTails([id]))).toEqual(['read-tails'])
+  })
+
+  it('no statement for nothing', async () => {
+    const { store } = subject
+    const work = () => Promise.all([store.appendEvents([], TTL_MS), store.renew([], TTL_MS), store.release([]), store.readTails([])])
+    expect(await namesOf(work)).toEqual([])
+  })
+})
+
+describe('plans', () => {
+  it('of every statement go by keys: none scans a table', async () => {
+    await runEverything()
+    const scans = []
+    for (const { name, text, values } of new Map(sent.map((statement) => [statement.name, statement])).values()) {
+      const plan = await explain(text, values)
+      if (/Seq Scan/.test(plan)) scans.push(`${name}\n${plan}`)
+    }
+    expect(scans).toEqual([])
+    expect(new Set(sent.map(({ name }) => name)).size).toBeGreaterThan(15)
+  })
+
+  async function runEverything(): Promise<void> {
+    const { store } = subject
+    const key = newKey()
+    const session = await claimNew(subject, { addresses: [`plan:${key.key}`], idempotency: key })
+    const [turn, stepId] = [openTurn(clock), ids.next('stp')]
+    const call = callRow(turn.id, stepId)
+    const step = { id: stepId, turnId: turn.id, index: 0, attempt: 1, model: 'm', startedAt: clock.now() }
+    const closedStep = {
+      id: stepId,
+      status: 'COMPLETED',
+      text: '',
+      reasoning: null,
+      finishReason: 'STOP',
+      usage: null,
+      error: null,
+      endedAt: 1,
+    } as const
+    const opening = {
+      openedTurn: turnRow(turn),
+      openedStep: step,
+      history: [{ role: 'user', text: 'x' }] as const,
+      events: [waitingEvent(clock)],
+    }
+    const checkpoint = { ...modelling(session.checkpoint, turn, stepId), historyLength: 1 }
+    await store.commit(session, newCommit(session, { ...opening, checkpoint }), TTL_MS)
+    const two = { ...session, revision: 1 }
+    await store.commit(two, newCommit(two, { checkpoint: acting(checkpoint, turn, stepId, [call]), newCalls: [call], closedStep }), TTL_MS)
+    const three = { ...session, revision: 2 }
+    const closing = { changedCalls: [call], closedTurn: closedTurn(turn.id, clock) }
+    await store.deliver(session.facts.id, message(clock), key)
+    await store.deliver(session.facts.id, message(clock), newKey())
+    await store.commit(three, endingCommit(three, clock, closing), TTL_MS)
+    const seen = { ...three, inbox: 2 }
+    await store.renew([session.lease], TTL_MS)
+    await store.appendEvents([{ lease: session.lease, events: [chunk(clock, 'x')] }], TTL_MS)
+    await store.release([session.lease])
+    await store.releaseAll()
+    await store.sweep({ agents: [session.facts.agent], limit: 10 })
+    await claimDue(store, session.facts.id, session.facts.agent)
+    await store.commit(seen, endingCommit(seen, clock, closing), TTL_MS)
+    await store.findKey(key)
+    await store.findAddress(ALICE.tenant, 'plan:x')
+    await Promise.all([
+      store.loadDeliveries(session.facts.id, 0),
+      store.loadHistory(session.facts.id, 0),
+      store.readEvents(session.facts.id, 0, 5),
+    ])
+    await store.readTails([session.facts.id])
+  }
+
+  /** The plan of a prepared statement once it no longer depends on the values. */
+  async function explain(text: string, values: readonly unknown[]): Promise<string> {
+    const rows = await opened.prisma.$queryRawUnsafe<{ 'QUERY PLAN': string }[]>(`EXPLAIN ${inline(text, values)}`)
+    return rows.map((row) => row['QUERY PLAN']).join('\n')
+  }
+
+  function inline(text: string, values: readonly unknown[]): string {
+    return text.replace(/\$(\d+)/g, (_, index: string) => literal(values[Number(index) - 1]))
+  }
+
+  function literal(value: unknown): string {
+    if (value === null) return 'NULL::text'
+    if (Array.isArray(value)) return `ARRAY[${value.map(literal).join(', ')}]`
+    return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
+  }
+})
