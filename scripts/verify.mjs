@@ -23,7 +23,7 @@ const CHECKS = {
   types: () => run(['npx', 'tsc', '-p', '.']),
   format: () => run(['npx', 'prettier', '--check', '.', '--log-level', 'warn']),
   'nothing is unused': () => run(['npx', 'knip', '--no-progress']),
-  ...Object.fromEntries(numberedExamples().map((path) => [path, () => run(['npx', 'tsx', path])])),
+  ...Object.fromEntries(numberedExamples().map((path) => [path, () => run(['npm', 'run', '--silent', 'example', path])])),
 }
 
 const counts = await runTests()

@@ -22,7 +22,7 @@ import {
   type Session,
   type SessionInfo,
 } from './session.js'
-import { createTransport, type HeadersSource, type RequestOptions, type Transport } from './transport.js'
+import { createTransport, type HeadersSource, type Transport } from './transport.js'
 import type { TurnHandle } from './turn.js'
 
 export interface ClientOptions {
@@ -78,6 +78,11 @@ export interface Agent {
   send(message: OutgoingMessage, options?: SendToAgentOptions): TurnHandle<Session>
 }
 
+export interface GraphqlOptions extends CallOptions {
+  /** Whether a request that was lost is made again. Default: for a query, not for a mutation. */
+  readonly retry?: boolean
+}
+
 export interface Client {
   readonly sessions: Sessions
   readonly agents: Agents
@@ -89,7 +94,7 @@ export interface Client {
    * Runs a document of your own, e.g. one that GraphQL Code Generator typed with `documentMode: 'string'`. Requests that were lost
    * are repeated for a query, and for a mutation only with `retry: true`: give it an idempotency key then.
    */
-  graphql<Result, Variables>(document: TypedDocument<Result, Variables>, variables: Variables, options?: RequestOptions): Promise<Result>
+  graphql<Result, Variables>(document: TypedDocument<Result, Variables>, variables: Variables, options?: GraphqlOptions): Promise<Result>
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
@@ -116,7 +121,7 @@ export function createClientOn({ url, headers, token, requestTimeoutMs = REQUEST
       },
     }),
     graphql: (document, variables, { signal, retry = isQuery(document.toString()) } = {}) =>
-      transport.request(document, variables, { signal, retry }),
+      transport.request(document, variables, { signal, ...(retry ? {} : { maxAttempts: 1 }) }),
   }
 }
 

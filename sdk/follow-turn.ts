@@ -6,6 +6,7 @@
  * - H2 A delivery that is rejected ends the following: nobody waits for a turn that will not be.
  * - H3 Following begins where the log names the delivery, also when that was before the send's answer arrived, or days ago for a
  *   repeated key.
+ * - H4 It goes on across outages of any length, as an event stream does; whoever follows sets the limit by a signal.
  */
 import { PerdureError, toProblemError } from './errors.js'
 import { openEvents, type EventStreamOptions } from './event-stream.js'
@@ -80,7 +81,7 @@ async function findOrigin<Session extends { readonly id: string }>(
   let tail: string | undefined
   for (let before: string | null = null; ;) {
     const variables: SessionLogQueryVariables = { id: session.id, last: MARKS_PAGE, before, types: MARKS }
-    const log: LogPage = (await transport.request(SessionLogDocument, variables, { signal })).session
+    const log: LogPage = (await transport.request(SessionLogDocument, variables, { signal, maxAttempts: Infinity })).session
     if (log === null) throw toProblemError(gone(session.id))
     tail ??= log.cursor
     const mark = log.events.nodes.map(toSessionEvent).find((event) => advanceProgress(unnamed, event) !== null)

@@ -7,6 +7,7 @@ export {
   type Client,
   type ClientOptions,
   type CreatedSession,
+  type GraphqlOptions,
   type ListSessionsOptions,
   type NewSession,
   type SendToAgentOptions,
@@ -52,5 +53,5 @@ export type {
   TranscriptMessage,
   TurnInfo,
 } from './session.js'
-export type { HeadersSource, RequestOptions } from './transport.js'
+export type { HeadersSource } from './transport.js'
 export type { ResultOptions, TurnHandle, TurnResult } from './turn.js'

@@ -8,8 +8,8 @@
  */
 import type { TypedDocument } from './document.js'
 import { GraphqlRequestError, PerdureError } from './errors.js'
-import { LostError } from './lost-error.js'
 import { readResult, type RawResponse } from './graphql-response.js'
+import { LostError } from './lost-error.js'
 import { linkAbort, toBackoffMs, toError, type Runtime } from './runtime.js'
 import { readSse, withinIdle } from './sse.js'
 
@@ -26,8 +26,8 @@ export interface TransportOptions {
 }
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
-  /** False: one try only, for a mutation that must not be repeated. Default true. */
-  readonly retry?: boolean
+  /** Tries before NetworkError. Default 6; 1 for a mutation that must not be repeated. */
+  readonly maxAttempts?: number
 }
 export interface SubscribeOptions {
   readonly signal: AbortSignal | undefined
@@ -54,8 +54,8 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     url: options.url,
     runtime: options.runtime,
-    request: (document, variables, { signal, retry = true } = {}) =>
-      requestWithRetries(options, () => requestOnce(options, toBody(document, variables), signal), { signal, retry }),
+    request: (document, variables, { signal, maxAttempts = MAX_ATTEMPTS } = {}) =>
+      requestWithRetries(options, () => requestOnce(options, toBody(document, variables), signal), { signal, maxAttempts }),
     subscribe: (document, variables, how) => subscribeOnce(options, toBody(document, variables), how),
   }
 }
@@ -67,7 +67,7 @@ function toBody<Result, Variables>(document: TypedDocument<Result, Variables>, v
 async function requestWithRetries<Result>(
   options: TransportOptions,
   once: () => Promise<Result>,
-  { signal, retry }: { readonly signal: AbortSignal | undefined; readonly retry: boolean },
+  { signal, maxAttempts }: { readonly signal: AbortSignal | undefined; readonly maxAttempts: number },
 ): Promise<Result> {
   const { runtime, url } = options
   for (let attempts = 1; ; attempts += 1) {
@@ -75,7 +75,7 @@ async function requestWithRetries<Result>(
       return await once()
     } catch (error) {
       if (!(error instanceof LostError)) throw error
-      if (!retry || attempts === MAX_ATTEMPTS) throw error.toNetworkError(url, attempts)
+      if (attempts >= maxAttempts) throw error.toNetworkError(url, attempts)
       const backoffMs = toBackoffMs(attempts, RETRY_BACKOFF, () => runtime.random())
       await runtime.wait(Math.max(backoffMs, error.retryAfterMs), signal)
     }

@@ -9,5 +9,5 @@ export default defineConfig({
   target: 'es2023',
   dts: true,
   clean: true,
-  copy: [{ from: '../schema.graphql', to: 'dist' }],
+  copy: ['../schema.graphql'],
 })

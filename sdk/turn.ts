@@ -63,6 +63,7 @@ interface Sent<Session> {
   /** That of the send; it ends following too. */
   readonly signal: AbortSignal | undefined
 }
+
 export function createTurnHandle<Session extends { readonly id: string }>(transport: Transport, sent: Sent<Session>): TurnHandle<Session> {
   // A handle that is kept for later must not end the process as an unhandled rejection.
   sent.accepted.catch(() => undefined)
@@ -118,7 +119,7 @@ async function toResult(transport: Transport, progress: TurnProgress | null, sig
 
 /** For a message that joined a turn: its start was not seen. */
 async function loadNumber(transport: Transport, turnId: string, signal: AbortSignal): Promise<number> {
-  const { node } = await transport.request(GetTurnDocument, { id: turnId }, { signal })
+  const { node } = await transport.request(GetTurnDocument, { id: turnId }, { signal, maxAttempts: Infinity })
   if (node?.__typename === 'Turn') return node.number
   throw toProblemError({ __typename: 'NotFoundError', code: 'NOT_FOUND', message: `there is no turn ${turnId}`, id: turnId })
 }

@@ -99,6 +99,11 @@ function toWhere(filter: SessionFilter, tenant: string): Prisma.SessionWhereInpu
     ...(updatedAfter && { updatedAt: { gt: updatedAfter } }),
     ...(typeof owner === 'string' && { ownerId: owner }),
     ...(typeof address === 'string' && { addresses: { some: { tenant, address } } }),
-    ...(typeof title === 'string' && { title: { contains: title, mode: 'insensitive' } }),
+    ...(typeof title === 'string' && { title: { contains: literally(title), mode: 'insensitive' } }),
   }
+}
+
+/** Prisma hands what is contained to LIKE as it is. */
+function literally(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&')
 }

@@ -120,7 +120,7 @@ export function classifyError(thrown: unknown, provider: Provider, now: number):
   if (thrown instanceof APIConnectionError) {
     return unavailable(provider, `Can't reach ${placeOf(provider)} (${networkCause(thrown)}); check the network and the base URL`, thrown)
   }
-  if (thrown instanceof APIError) return fromApiError(thrown, provider, now)
+  if (isApiError(thrown)) return fromApiError(thrown, provider, now)
   const cause = thrown instanceof TypeError ? networkCause(thrown) : toMessage(thrown)
   return unavailable(provider, `The answer of ${placeOf(provider)} broke off (${cause}); try again`, thrown)
 }
@@ -136,6 +136,10 @@ export function unavailable(provider: Provider, message: string, cause?: unknown
     { code: 'MODEL_UNAVAILABLE', message, retryable: true, details: { host: provider.host, model: provider.model } },
     { cause },
   )
+}
+
+function isApiError(thrown: unknown): thrown is APIError {
+  return thrown instanceof APIError
 }
 
 function fromApiError(error: APIError, provider: Provider, now: number): ModelError {

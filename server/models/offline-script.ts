@@ -2,7 +2,6 @@
  * The script of a scripted model that was given none: it shows streaming, tools, approvals and recovery of any agent without a key.
  * A message that begins with a tool's name calls that tool, with the JSON that follows as its arguments; any other is echoed.
  */
-import type { Json } from '../errors.js'
 import type { ModelTool } from '../session/model.js'
 import type { Conversation, ScriptedReply } from './script.js'
 
@@ -20,13 +19,15 @@ function toCall(text: string, tools: readonly ModelTool[]): { readonly name: str
   const [, name = '', rest = ''] = /^\s*([\w-]+)([\s\S]*)$/.exec(text) ?? []
   const tool = tools.find((candidate) => candidate.name === name)
   if (tool === undefined) return null
-  return { name, rawInput: JSON.stringify(parseInput(rest)) }
+  const input = rest.trim()
+  return { name, rawInput: isJson(input) ? input : '{}' }
 }
 
-function parseInput(text: string): Json {
+function isJson(text: string): boolean {
   try {
-    return JSON.parse(text)
+    JSON.parse(text)
+    return true
   } catch {
-    return {}
+    return false
   }
 }

@@ -43,7 +43,9 @@ export async function* readEvents(connection: Connection, call: Call, signal: Ab
       const parsed = event.data === '[DONE]' ? null : parseEvent(event)
       if (parsed !== null) yield parsed
       signal.throwIfAborted()
-      if (parsed === null || call.isLast(parsed)) return await drain(reader, clock)
+      if (parsed !== null && !call.isLast(parsed)) continue
+      await drain(reader, clock)
+      return
     }
     if (count === 0) throw notAStream(response, provider)
   } catch (thrown) {

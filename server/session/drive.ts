@@ -51,16 +51,16 @@ export async function drive(claimed: Session, ports: DrivePorts, signals: DriveS
   const history = new HistoryCache(ports.store)
   const effects = new Effects({ ...ports, loadHistory: (of) => history.load(of), onOutcome: () => bell.ring() })
   const forget = ringOnSignals(bell, signals)
-  let nudged = false
+  const inbox = { hasNews: false }
   signals.onNudge(() => {
-    nudged = true
+    inbox.hasNews = true
     bell.ring()
   })
   let session = claimed
   try {
     while (!signals.lost.aborted) {
-      if (nudged) {
-        nudged = false
+      if (inbox.hasNews) {
+        inbox.hasNews = false
         session = await lookAround(session, ports, signals.lost)
       }
       const circumstances: Circumstances = { now: clock.now(), limits: agent.limits, draining: signals.draining.aborted }

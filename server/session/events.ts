@@ -129,7 +129,11 @@ export const WIRE_NAMES: Readonly<Record<EventType, string>> = {
   TOOL_CALL_PROGRESS: 'tool_call.progress',
   TOOL_CALL_END: 'tool_call.end',
 }
-export const EVENT_TYPES = Object.keys(WIRE_NAMES) as readonly EventType[]
+export const EVENT_TYPES: readonly EventType[] = Object.keys(WIRE_NAMES).filter(isEventType)
+
+function isEventType(name: string): name is EventType {
+  return name in WIRE_NAMES
+}
 
 /** Streamed while a step runs, between commits; removed some time after the turn's end, when their completed event holds the truth. */
 export const STREAMED_TYPES = ['LLM_CHUNK', 'LLM_REASONING', 'LLM_TOOL_INPUT', 'TOOL_CALL_PROGRESS'] as const

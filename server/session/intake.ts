@@ -78,18 +78,25 @@ export function createIntake(options: IntakeOptions): Intake {
 
   return {
     async create(by, spec, key) {
-      const idempotency = toKey(by, key, { create: spec })
-      return woken(await open(options, by, spec, null, idempotency))
+      return woken(await open(options, spec, { by, delivery: null, idempotency: toKey(by, key, { create: spec }) }))
     },
     async deliver(by, target, content, key) {
       const idempotency = toKey(by, key, { target, content })
       for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
-        const outcome = await deliverOnce(options, by, target, content, idempotency)
+        const delivery = { id: options.ids.next('dlv'), by, content, acceptedAt: options.clock.now() }
+        const outcome = await deliverOnce(options, target, { by, delivery, idempotency })
         if (outcome !== 'look-again') return woken(outcome)
       }
       return { kind: 'busy' }
     },
   }
+}
+
+/** What somebody asks for, ready to be written. */
+interface Asked<Delivery> {
+  readonly by: Principal
+  readonly delivery: Delivery
+  readonly idempotency: IdempotencyKey | null
 }
 
 /** The key with a hash over everything that was asked, so that the same key for something else is told apart. */
@@ -99,32 +106,33 @@ function toKey(by: Principal, key: string | null, asked: object): IdempotencyKey
 }
 
 /** `look-again`: the address changed hands between the look and the write. */
-async function deliverOnce(
-  options: IntakeOptions,
-  by: Principal,
-  target: SendTarget,
-  content: DeliveryContent,
-  idempotency: IdempotencyKey | null,
-): Promise<IntakeOutcome | 'look-again'> {
-  const delivery: NewDelivery = { id: options.ids.next('dlv'), by, content, acceptedAt: options.clock.now() }
+async function deliverOnce(options: IntakeOptions, target: SendTarget, asked: Asked<NewDelivery>): Promise<IntakeOutcome | 'look-again'> {
   switch (target.kind) {
     case 'session':
-      return deliverTo(options, target.sessionId, delivery, idempotency)
+      return deliverTo(options, target.sessionId, asked)
     case 'create':
-      return open(options, by, target.spec, delivery, idempotency)
-    case 'address': {
-      const holder = await options.store.findAddress(by.tenant, target.address)
-      if (holder !== null) {
-        if (target.mayReach !== undefined && !(await target.mayReach(holder))) return findFirst(options, idempotency)
-        const outcome = await deliverTo(options, holder, delivery, idempotency)
-        return outcome.kind === 'ended' ? 'look-again' : outcome
-      }
-      if (target.create === null) return findFirst(options, idempotency)
-      const addresses = [target.address, ...target.create.addresses.filter((other) => other !== target.address)]
-      const outcome = await open(options, by, { ...target.create, addresses }, delivery, idempotency)
-      return outcome.kind === 'address-taken' && outcome.address === target.address ? 'look-again' : outcome
-    }
+      return open(options, target.spec, asked)
+    case 'address':
+      return deliverToAddress(options, target, asked)
   }
+}
+
+async function deliverToAddress(
+  options: IntakeOptions,
+  target: Extract<SendTarget, { kind: 'address' }>,
+  asked: Asked<NewDelivery>,
+): Promise<IntakeOutcome | 'look-again'> {
+  const { address, create, mayReach } = target
+  const holder = await options.store.findAddress(asked.by.tenant, address)
+  if (holder !== null) {
+    if (mayReach !== undefined && !(await mayReach(holder))) return findFirst(options, asked.idempotency)
+    const outcome = await deliverTo(options, holder, asked)
+    return outcome.kind === 'ended' ? 'look-again' : outcome
+  }
+  if (create === null) return findFirst(options, asked.idempotency)
+  const addresses = [address, ...create.addresses.filter((other) => other !== address)]
+  const outcome = await open(options, { ...create, addresses }, asked)
+  return outcome.kind === 'address-taken' && outcome.address === address ? 'look-again' : outcome
 }
 
 /** Nobody within reach holds the address any more; the key may still name what was done when somebody did. */
@@ -134,13 +142,8 @@ async function findFirst(options: IntakeOptions, idempotency: IdempotencyKey | n
   return first.kind === 'mismatch' ? first : { ...first, kind: 'accepted', created: false, duplicate: true }
 }
 
-async function deliverTo(
-  options: IntakeOptions,
-  sessionId: SessionId,
-  delivery: NewDelivery,
-  idempotency: IdempotencyKey | null,
-): Promise<IntakeOutcome> {
-  const outcome = await options.store.deliver(sessionId, delivery, idempotency)
+async function deliverTo(options: IntakeOptions, sessionId: SessionId, asked: Asked<NewDelivery>): Promise<IntakeOutcome> {
+  const outcome = await options.store.deliver(sessionId, asked.delivery, asked.idempotency)
   switch (outcome.kind) {
     case 'accepted':
       return { ...outcome, created: false, duplicate: false }
@@ -153,21 +156,15 @@ async function deliverTo(
   }
 }
 
-async function open(
-  options: IntakeOptions,
-  by: Principal,
-  spec: SessionSpec,
-  firstDelivery: NewDelivery | null,
-  idempotency: IdempotencyKey | null,
-): Promise<IntakeOutcome> {
+async function open(options: IntakeOptions, spec: SessionSpec, asked: Asked<NewDelivery | null>): Promise<IntakeOutcome> {
   const outcome = await options.store.createSession({
     ...spec,
     id: options.ids.next('ses'),
-    owner: by,
+    owner: asked.by,
     deployment: options.deployment,
     createdAt: options.clock.now(),
-    firstDelivery,
-    idempotency,
+    firstDelivery: asked.delivery,
+    idempotency: asked.idempotency,
   })
   switch (outcome.kind) {
     case 'created':

@@ -6,7 +6,7 @@
  * renewal was sent and has passed when either its monotonic or its wall clock says so (a suspended machine stops the first).
  */
 import type { Clock } from '../clock.js'
-import { toMessage } from '../errors.js'
+import { PerdureError, toMessage } from '../errors.js'
 import type { SessionId } from '../ids.js'
 import type { Log, SessionStore } from '../session/ports.js'
 import type { Lease, Session } from '../session/session.js'
@@ -47,78 +47,103 @@ interface Deadline {
 }
 
 export function createLeases(options: LeasesOptions): Leases {
-  const { store, clock, log, ttlMs } = options
-  const held = new Map<SessionId, Held>()
-  const renews = Number.isFinite(ttlMs)
-  let cancelTimer = () => {}
+  return new LeaseBook(options)
+}
 
-  const deadlineFrom = (sentAt: number): Deadline => ({
-    monotonic: sentAt + ttlMs,
-    wall: clock.now() - (clock.monotonic() - sentAt) + ttlMs,
-  })
+class LeaseBook implements Leases {
+  readonly #options: LeasesOptions
+  readonly #held = new Map<SessionId, Held>()
+  #ticks = 0
+  #stopped = false
+  #cancelTimer = (): void => undefined
 
-  function lose(entry: Held, reason: string): void {
-    if (entry.controller.signal.aborted) return
-    log.warn(`lease lost: ${reason}`, { session: entry.lease.sessionId, epoch: entry.lease.epoch })
-    entry.controller.abort(new Error(reason))
+  constructor(options: LeasesOptions) {
+    this.#options = options
+    if (Number.isFinite(options.ttlMs)) this.#schedule()
   }
 
-  async function renew(): Promise<void> {
-    if (held.size === 0) return
+  hold(session: Session, sentAt: number): HeldLease {
+    const { sessionId } = session.lease
+    const controller = new AbortController()
+    const entry: Held = { lease: session.lease, controller, inbox: session.inbox, deadline: this.#deadlineFrom(sentAt) }
+    this.#held.set(sessionId, entry)
+    return {
+      lost: controller.signal,
+      lose: (reason) => {
+        this.#lose(entry, reason)
+      },
+      drop: () => {
+        if (this.#held.get(sessionId) === entry) this.#held.delete(sessionId)
+      },
+    }
+  }
+
+  async releaseAll(): Promise<void> {
+    const entries = [...this.#held.values()]
+    for (const entry of entries) this.#lose(entry, 'the process stops')
+    if (entries.length > 0) await this.#options.store.release(entries.map((entry) => entry.lease))
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#cancelTimer()
+  }
+
+  /** Deadlines are looked at twice as often as leases are renewed. */
+  #schedule(): void {
+    if (this.#stopped) return
+    const { clock, ttlMs } = this.#options
+    this.#cancelTimer = clock.after(ttlMs / 6, () => {
+      this.#checkDeadlines()
+      this.#ticks += 1
+      void (this.#ticks % 2 === 0 ? this.#renew() : Promise.resolve()).finally(() => {
+        this.#schedule()
+      })
+    })
+  }
+
+  async #renew(): Promise<void> {
+    const { store, clock, log, ttlMs } = this.#options
+    const entries = [...this.#held.values()]
+    if (entries.length === 0) return
     const sentAt = clock.monotonic()
-    const entries = [...held.values()]
+    const leases = entries.map((entry) => entry.lease)
     try {
-      const news = await store.renew(
-        entries.map((entry) => entry.lease),
-        ttlMs,
-      )
-      for (const entry of entries) takeNews(entry, news.get(entry.lease.sessionId)?.inbox, sentAt)
+      const news = await store.renew(leases, ttlMs)
+      for (const entry of entries) this.#takeNews(entry, news.get(entry.lease.sessionId)?.inbox, sentAt)
     } catch (thrown) {
       log.warn(`leases could not be renewed: ${toMessage(thrown)}`, { count: entries.length })
     }
   }
 
-  function takeNews(entry: Held, inbox: number | undefined, sentAt: number): void {
-    if (inbox === undefined) return lose(entry, 'another worker took the session')
-    entry.deadline = deadlineFrom(sentAt)
-    if (inbox > entry.inbox) options.onNews(entry.lease.sessionId)
+  #takeNews(entry: Held, inbox: number | undefined, sentAt: number): void {
+    // One that was given back while the renewal was under way is no loss.
+    if (this.#held.get(entry.lease.sessionId) !== entry) return
+    if (inbox === undefined) {
+      this.#lose(entry, 'another worker took the session')
+      return
+    }
+    entry.deadline = this.#deadlineFrom(sentAt)
+    if (inbox > entry.inbox) this.#options.onNews(entry.lease.sessionId)
     entry.inbox = inbox
   }
 
-  function checkDeadlines(): void {
-    for (const entry of held.values()) {
-      if (clock.monotonic() >= entry.deadline.monotonic || clock.now() >= entry.deadline.wall)
-        lose(entry, 'it could not be renewed in time')
+  #deadlineFrom(sentAt: number): Deadline {
+    const { clock, ttlMs } = this.#options
+    return { monotonic: sentAt + ttlMs, wall: clock.now() - (clock.monotonic() - sentAt) + ttlMs }
+  }
+
+  #checkDeadlines(): void {
+    const { clock } = this.#options
+    for (const entry of this.#held.values()) {
+      const { monotonic, wall } = entry.deadline
+      if (clock.monotonic() >= monotonic || clock.now() >= wall) this.#lose(entry, 'it could not be renewed in time')
     }
   }
 
-  function schedule(): void {
-    cancelTimer = clock.after(ttlMs / 3, () => {
-      checkDeadlines()
-      void renew().finally(schedule)
-    })
-  }
-  if (renews) schedule()
-
-  return {
-    hold(session, sentAt) {
-      const entry: Held = { lease: session.lease, controller: new AbortController(), inbox: session.inbox, deadline: deadlineFrom(sentAt) }
-      held.set(session.lease.sessionId, entry)
-      return {
-        lost: entry.controller.signal,
-        lose: (reason) => lose(entry, reason),
-        drop: () => {
-          if (held.get(session.lease.sessionId) === entry) held.delete(session.lease.sessionId)
-        },
-      }
-    },
-    async releaseAll() {
-      const entries = [...held.values()]
-      for (const entry of entries) lose(entry, 'the process stops')
-      if (entries.length > 0) await store.release(entries.map((entry) => entry.lease))
-    },
-    stop() {
-      cancelTimer()
-    },
+  #lose(entry: Held, reason: string): void {
+    if (entry.controller.signal.aborted) return
+    this.#options.log.warn(`lease lost: ${reason}`, { session: entry.lease.sessionId, epoch: entry.lease.epoch })
+    entry.controller.abort(new PerdureError('LEASE_LOST', `the lease of ${entry.lease.sessionId} is gone: ${reason}`))
   }
 }

@@ -91,7 +91,11 @@ export async function startApi(options: ApiOptions = {}) {
     takeStatements: () => statements.splice(0),
     /** Asks as `caller`, see `authenticateByHeader`. */
     async as<Data>(caller: string | null, query: string, variables: object = {}): Promise<Answer<Data>> {
-      const headers = { 'content-type': 'application/json', accept: 'application/graphql-response+json', ...(caller && { 'x-caller': caller }) }
+      const headers = {
+        'content-type': 'application/json',
+        accept: 'application/graphql-response+json',
+        ...(caller && { 'x-caller': caller }),
+      }
       const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ query, variables }) })
       return { status: response.status, ...((await response.json()) as object) } as Answer<Data>
     },

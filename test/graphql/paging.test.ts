@@ -6,7 +6,12 @@ import { converse, startApi, type Api } from './api.js'
 interface Page {
   readonly edges: readonly { readonly cursor: string; readonly node: { readonly id: string } }[]
   readonly nodes: readonly { readonly id: string }[]
-  readonly pageInfo: { readonly hasNextPage: boolean; readonly hasPreviousPage: boolean; readonly startCursor: string | null; readonly endCursor: string | null }
+  readonly pageInfo: {
+    readonly hasNextPage: boolean
+    readonly hasPreviousPage: boolean
+    readonly startCursor: string | null
+    readonly endCursor: string | null
+  }
 }
 interface Arguments {
   readonly first?: number
@@ -67,7 +72,8 @@ describe('a connection', () => {
         expect(nodes.map(({ id }) => id)).toEqual(oracle(args))
         expect(edges.map(({ node }) => node.id)).toEqual(nodes.map(({ id }) => id))
         expect([pageInfo.startCursor, pageInfo.endCursor]).toEqual([edges.at(0)?.cursor ?? null, edges.at(-1)?.cursor ?? null])
-        const whole = oracle({ ...args, first: 50, last: undefined } as Arguments)
+        const { after: from, before: to } = args
+        const whole = oracle({ ...(from !== undefined && { after: from }), ...(to !== undefined && { before: to }) })
         if (args.last === undefined) expect(pageInfo.hasNextPage).toBe(whole.length > nodes.length)
         else expect(pageInfo.hasPreviousPage).toBe(whole.length > nodes.length)
       }),

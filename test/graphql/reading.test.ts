@@ -22,7 +22,15 @@ describe('a session', () => {
   it('is shown with its turns, steps, calls, deliveries, usage and times', async () => {
     const { data, errors } = await api.as<{ session: unknown }>(ANN, WHOLE_SESSION, { id: told })
     expect(errors).toBeUndefined()
-    const call = { name: 'clock', label: null, input: {}, output: { hour: 12 }, status: 'COMPLETED', error: null, outputTruncatedBytes: null }
+    const call = {
+      name: 'clock',
+      label: null,
+      input: {},
+      output: { hour: 12 },
+      status: 'COMPLETED',
+      error: null,
+      outputTruncatedBytes: null,
+    }
     expect(data.session).toMatchObject({
       __typename: 'Session',
       id: told,
@@ -42,8 +50,15 @@ describe('a session', () => {
             userInput: 'time',
             assistantOutput: 'Hello, time!',
             servedPrincipal: { id: 'ann' },
-            deliveries: [{ kind: 'MESSAGE', text: 'time', policy: 'STEER', status: 'APPLIED', position: 1, by: { id: 'ann' }, turn: { number: 1 } }],
-            steps: { nodes: [{ index: 0, toolCalls: [call, call], finishReason: 'TOOL_CALLS', turn: { number: 1 } }, { index: 1, toolCalls: [] }] },
+            deliveries: [
+              { kind: 'MESSAGE', text: 'time', policy: 'STEER', status: 'APPLIED', position: 1, by: { id: 'ann' }, turn: { number: 1 } },
+            ],
+            steps: {
+              nodes: [
+                { index: 0, toolCalls: [call, call], finishReason: 'TOOL_CALLS', turn: { number: 1 } },
+                { index: 1, toolCalls: [] },
+              ],
+            },
             toolCalls: { nodes: [{ stepIndex: 0 }, { stepIndex: 0 }] },
           },
           { number: 2, userInput: 'bye' },
@@ -77,13 +92,17 @@ describe('a session', () => {
 
   it('tells the newest words of its transcript only, within bounds', async () => {
     const query = `query ($max: Int) { sessionByAddress(address: "test:told") { transcript(maxMessages: $max) { text } } }`
-    expect((await api.as(ANN, query, { max: 2 })).data).toEqual({ sessionByAddress: { transcript: [{ text: 'bye' }, { text: 'Hello, bye!' }] } })
+    expect((await api.as(ANN, query, { max: 2 })).data).toEqual({
+      sessionByAddress: { transcript: [{ text: 'bye' }, { text: 'Hello, bye!' }] },
+    })
     for (const max of [0, -1, 1001]) expect((await api.as(ANN, query, { max })).errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
   })
 
   it('has a cursor that nothing it shows is newer than', async () => {
     const query = `query ($id: ID!) { session(id: $id) { cursor events(last: 1) { nodes { cursor id } pageInfo { hasPreviousPage hasNextPage } } } }`
-    const { data } = await api.as<{ session: { cursor: string; events: { nodes: { cursor: string; id: string }[] } } }>(ANN, query, { id: told })
+    const { data } = await api.as<{ session: { cursor: string; events: { nodes: { cursor: string; id: string }[] } } }>(ANN, query, {
+      id: told,
+    })
     const [newest] = data.session.events.nodes
     expect(newest?.cursor).toBe(data.session.cursor)
     expect(newest?.id).toBe(`evt_${told.slice('ses_'.length)}_${data.session.cursor}`)
@@ -105,8 +124,15 @@ describe('events', () => {
       expect(event).toMatchObject({ __typename: toTypeName(event.type), sessionId: told })
       const type = schema.getType(event.__typename)
       if (!isObjectType(type)) throw new Error(`${event.__typename} is no object type`)
-      const shared = type.getInterfaces().filter(isInterfaceType).flatMap((parent) => Object.keys(parent.getFields()))
-      expect(Object.keys(type.getFields()).filter((name) => !shared.includes(name)).sort()).toEqual(Object.keys(event.data).sort())
+      const shared = type
+        .getInterfaces()
+        .filter(isInterfaceType)
+        .flatMap((parent) => Object.keys(parent.getFields()))
+      expect(
+        Object.keys(type.getFields())
+          .filter((name) => !shared.includes(name))
+          .sort(),
+      ).toEqual(Object.keys(event.data).sort())
     }
   })
 
@@ -158,7 +184,9 @@ describe('node and nodes', () => {
   })
 
   it('find at most 100 at once', async () => {
-    const { errors } = await api.as(ANN, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: Array.from({ length: 101 }, () => told) })
+    const { errors } = await api.as(ANN, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', {
+      ids: Array.from({ length: 101 }, () => told),
+    })
     expect(errors?.[0]?.message).toBe('ids has 101 items; at most 100 are found at once.')
   })
 })

@@ -34,7 +34,11 @@ describe('the schema', () => {
   })
 
   it('begins with the operations', () => {
-    expect(printDocument(schema).match(/^type \w+/gm)?.slice(0, 3)).toEqual(['type Query', 'type Mutation', 'type Subscription'])
+    expect(
+      printDocument(schema)
+        .match(/^type \w+/gm)
+        ?.slice(0, 3),
+    ).toEqual(['type Query', 'type Mutation', 'type Subscription'])
   })
 
   it('describes every type, field, argument, input field and value', () => {
@@ -56,10 +60,14 @@ describe('the schema', () => {
   })
 
   it('has an example for every input and each of its fields', () => {
-    const bare = own.filter(isInputObjectType).flatMap((type) => [
-      ...(type.description?.includes('Example: `') ? [] : [type.name]),
-      ...Object.values(type.getFields()).flatMap((field) => (field.description?.includes('Example: `') ? [] : [`${type.name}.${field.name}`])),
-    ])
+    const bare = own
+      .filter(isInputObjectType)
+      .flatMap((type) => [
+        ...(type.description?.includes('Example: `') ? [] : [type.name]),
+        ...Object.values(type.getFields()).flatMap((field) =>
+          field.description?.includes('Example: `') ? [] : [`${type.name}.${field.name}`],
+        ),
+      ])
     expect(bare).toEqual([])
   })
 
@@ -73,7 +81,12 @@ describe('the schema', () => {
   it('has the complete set of problem codes, and a Problem is in no union without implementing it', () => {
     expect(valuesOf('ProblemCode')).toEqual([...PROBLEM_CODES])
     const problems = own.filter((type) => isObjectType(type) && type.name.endsWith('Error'))
-    expect(problems.map((type) => type.name).sort()).toEqual(schema.getPossibleTypes(interfaceNamed('Problem')).map(({ name }) => name).sort())
+    expect(problems.map((type) => type.name).sort()).toEqual(
+      schema
+        .getPossibleTypes(interfaceNamed('Problem'))
+        .map(({ name }) => name)
+        .sort(),
+    )
     for (const type of own.filter(isUnionType)) expect(type.name).toMatch(/Result$/)
   })
 

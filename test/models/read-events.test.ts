@@ -126,7 +126,7 @@ describe.each(streams)('$protocol', ({ make, whole, begun }) => {
   })
 
   test('connections are used again', async () => {
-    const client = make(await serve({ pieces: [toStream(whole)] }))
+    const client = make(await serve({ pieces: [toStream(whole)], then: 'late-end' }))
     for (let count = 0; count < 8; count += 1) await readAnswer(client)
     // Two and not one: a connection is free again a moment after its answer has ended.
     expect(new Set(server?.requests.map((request) => request.port)).size).toBeLessThanOrEqual(2)
@@ -170,7 +170,7 @@ test('comments alone do not keep a call alive for ever', async () => {
 test('a slow reader is not taken for a silent server', async () => {
   const clock = createFakeClock()
   const client = openaiChat({
-    ...(await serve({ pieces: [toStream(toChatEvents({ text: 'Once upon a time' }))] })),
+    ...(await serve({ pieces: toChatEvents({ text: 'Once upon a time' }).map((event) => toStream([event])) })),
     clock,
     idleTimeoutMs: 1000,
   })

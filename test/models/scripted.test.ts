@@ -174,7 +174,7 @@ describe('without a script', () => {
 
   test('a message that begins with the name of a tool calls it, and the result is told', async () => {
     expect((await readAnswer(scripted(), says('get_weather {"city": "Oslo"}'))).calls).toEqual([
-      { name: 'get_weather', raw: '{"city":"Oslo"}' },
+      { name: 'get_weather', raw: '{"city": "Oslo"}' },
     ])
     expect((await readAnswer(scripted(), says('get_weather please'))).calls).toEqual([{ name: 'get_weather', raw: '{}' }])
     const history: readonly HistoryItem[] = sampleRequest().history.slice(0, 4)

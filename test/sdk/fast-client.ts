@@ -7,7 +7,7 @@ export interface Waits {
   readonly waitedMs: number[]
 }
 
-export function fastClient(url: string, options: Omit<ClientOptions, 'url'> = {}, waits: Waits = { waitedMs: [] }): Client {
+export function fastClient(url: string, options: Partial<ClientOptions> = {}, waits: Waits = { waitedMs: [] }): Client {
   const real = createRuntime(options.fetch)
   const runtime: Runtime = {
     ...real,

@@ -3,7 +3,7 @@
  * `agent` answers every message with a text that contains the message, in more than one piece.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createClient, type Client } from '../../sdk/client.js'
+import { createClient, type Client, type ClientOptions } from '../../sdk/client.js'
 import { NotFoundError, SessionEndedError } from '../../sdk/errors.js'
 import type { SessionEvent } from '../../sdk/generated/session-events.js'
 import { toMessages } from '../../sdk/messages.js'
@@ -13,6 +13,8 @@ import { recordFetch } from './recorded-fetch.js'
 
 export interface SdkTarget {
   readonly url: string
+  /** Whatever it wants to know who asks. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly agent: string
   close(): Promise<void>
 }
@@ -21,9 +23,10 @@ export function sdkSuite(name: string, open: () => Promise<SdkTarget>): void {
   describe(`the SDK against ${name}`, () => {
     let target: SdkTarget
     let client: Client
+    const withUrl = (url: string): ClientOptions => ({ url, headers: target.headers ?? {} })
     beforeAll(async () => {
       target = await open()
-      client = createClient({ url: target.url })
+      client = createClient(withUrl(target.url))
     })
     afterAll(() => target.close())
 
@@ -110,9 +113,13 @@ export function sdkSuite(name: string, open: () => Promise<SdkTarget>): void {
       await session.send('a').result()
       const recorded = recordFetch()
       const read = (): Promise<readonly SessionEvent[]> =>
-        collect(fastClient(target.url, { fetch: recorded.fetch }).session(session.id).events({ follow: false }))
+        collect(
+          fastClient(target.url, { ...withUrl(target.url), fetch: recorded.fetch })
+            .session(session.id)
+            .events({ follow: false }),
+        )
       const all = await read()
-      const length = await countBytes(target.url, session.id)
+      const length = await countBytes(withUrl(target.url), session.id)
       for (let afterBytes = 0; afterBytes < length; afterBytes += 1) {
         recorded.takeRequests()
         recorded.breakNext(afterBytes, breakage)
@@ -125,10 +132,10 @@ export function sdkSuite(name: string, open: () => Promise<SdkTarget>): void {
       const session = await client.sessions.create({ agent: target.agent })
       await session.send('a').result()
       const all = await collect(session.events({ follow: false }))
-      const length = await countBytes(target.url, session.id)
+      const length = await countBytes(withUrl(target.url), session.id)
       expect(length).toBeGreaterThan(1_000)
       for (let afterBytes = 0; afterBytes < length; afterBytes += Math.ceil(length / 20)) {
-        const events = await readThrough(target.url, session.id, { kind, afterBytes })
+        const events = await readThrough(withUrl(target.url), session.id, { kind, afterBytes })
         expect(events, `broken after ${afterBytes} bytes`).toEqual(all)
       }
     })
@@ -136,20 +143,24 @@ export function sdkSuite(name: string, open: () => Promise<SdkTarget>): void {
 }
 
 /** Reads the recorded log through a connection with a fault. */
-async function readThrough(url: string, sessionId: string, fault: Fault): Promise<readonly SessionEvent[]> {
-  const proxy = await startFaultyProxy(url)
+async function readThrough(options: ClientOptions, sessionId: string, fault: Fault): Promise<readonly SessionEvent[]> {
+  const proxy = await startFaultyProxy(options.url)
   proxy.add(fault)
   try {
-    return await collect(fastClient(proxy.url).session(sessionId).events({ follow: false }))
+    return await collect(fastClient(proxy.url, options).session(sessionId).events({ follow: false }))
   } finally {
     await proxy.close()
   }
 }
 
 /** Length of the whole answer to a read of the log, headers included. */
-async function countBytes(url: string, sessionId: string): Promise<number> {
-  const proxy = await startFaultyProxy(url)
-  await collect(createClient({ url: proxy.url }).session(sessionId).events({ follow: false }))
+async function countBytes(options: ClientOptions, sessionId: string): Promise<number> {
+  const proxy = await startFaultyProxy(options.url)
+  await collect(
+    createClient({ ...options, url: proxy.url })
+      .session(sessionId)
+      .events({ follow: false }),
+  )
   const bytes = proxy.bytes()
   await proxy.close()
   return bytes

@@ -167,9 +167,9 @@ class LogCheck {
         return
       case 'TOOL_CALL_START': {
         const call = this.#calls.get(event.data.callId)
-        if (call === undefined) return this.#fault(event, 'starts a call that is not open')
-        if (call.started) this.#fault(event, 'starts a call again (R3)')
-        call.started = true
+        if (call === undefined) this.#fault(event, 'starts a call that is not open')
+        else if (call.started) this.#fault(event, 'starts a call again (R3)')
+        else call.started = true
         return
       }
       case 'TOOL_CALL_PROGRESS':

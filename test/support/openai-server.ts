@@ -13,8 +13,8 @@ export interface Reply {
   readonly headers?: OutgoingHttpHeaders
   /** Sent in these pieces, each a chunk of HTTP of its own. */
   readonly pieces: readonly (string | Uint8Array)[]
-  /** What follows: the proper end (default), a destroyed socket, or silence with the socket open. */
-  readonly then?: 'end' | 'cut' | 'silence'
+  /** What follows: the proper end (default), the same in a packet of its own, a destroyed socket, or silence with the socket open. */
+  readonly then?: 'end' | 'late-end' | 'cut' | 'silence'
 }
 export interface ReceivedRequest {
   readonly path: string
@@ -78,6 +78,7 @@ async function send(response: ServerResponse, reply: Reply): Promise<void> {
     if (!response.write(piece) && !response.destroyed) await Promise.race([once(response, 'drain'), once(response, 'close')])
   }
   if (reply.then === 'silence') return
+  if (reply.then === 'late-end') await new Promise((resolve) => setImmediate(resolve))
   if (reply.then !== 'cut') response.end()
   else response.socket?.end(() => response.destroy())
 }

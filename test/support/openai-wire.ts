@@ -26,7 +26,7 @@ export function toStream(events: readonly string[]): string {
 
 /** Cuts a text into pieces as a model streams it. */
 export function toDeltas(text: string, size = 3): readonly string[] {
-  const characters = [...text]
+  const characters = Array.from(text)
   const deltas: string[] = []
   for (let start = 0; start < characters.length; start += size) deltas.push(characters.slice(start, start + size).join(''))
   return deltas
@@ -135,35 +135,39 @@ export function responsesContentEvents(answer: WireAnswer): readonly string[] {
 }
 
 /** Each whole item, and beside it what its stream is made of. */
-function outputItems(answer: WireAnswer) {
-  const parts: {
-    readonly id: string
-    readonly text: string
-    readonly deltaType: string
-    readonly opening: object
-    readonly whole: object
-  }[] = []
+function outputItems(answer: WireAnswer): readonly WireItem[] {
+  const items: WireItem[] = []
   if (answer.reasoning !== undefined) {
     const summary = [{ type: 'summary_text', text: answer.reasoning }]
-    parts.push(part('rs_1', answer.reasoning, 'reasoning_summary_text', { type: 'reasoning', summary: [] }, { type: 'reasoning', summary }))
+    items.push(wireItem('rs_1', answer.reasoning, 'reasoning_summary_text', { type: 'reasoning', summary }))
   }
-  for (const [type, text] of [
-    ['output_text', answer.text],
-    ['refusal', answer.refusal],
-  ] as const) {
-    if (text === undefined) continue
-    const content = [type === 'refusal' ? { type, refusal: text } : { type, text, annotations: [] }]
-    parts.push(part(`msg_${type}`, text, type, { type: 'message', content: [] }, { type: 'message', content }))
+  if (answer.text !== undefined) {
+    const content = [{ type: 'output_text', text: answer.text, annotations: [] }]
+    items.push(wireItem('msg_1', answer.text, 'output_text', { type: 'message', content }))
+  }
+  if (answer.refusal !== undefined) {
+    items.push(wireItem('msg_2', answer.refusal, 'refusal', { type: 'message', content: [{ type: 'refusal', refusal: answer.refusal }] }))
   }
   for (const [index, call] of (answer.calls ?? []).entries()) {
-    const item = { type: 'function_call', call_id: `call_${index}`, name: call.name }
-    parts.push(part(`fc_${index}`, call.raw, 'function_call_arguments', { ...item, arguments: '' }, { ...item, arguments: call.raw }))
+    const item = { type: 'function_call', call_id: `call_${index}`, name: call.name, arguments: call.raw }
+    items.push(wireItem(`fc_${index}`, call.raw, 'function_call_arguments', item))
   }
-  return parts
+  return items
 }
 
-function part(id: string, text: string, kind: string, opening: object, whole: object) {
-  return { id, text, deltaType: `response.${kind}.delta`, opening: { id, ...opening }, whole: { id, ...whole } }
+interface WireItem {
+  readonly id: string
+  readonly text: string
+  readonly deltaType: string
+  readonly opening: object
+  readonly whole: object
+}
+
+/** An item opens without what its deltas will bring. */
+function wireItem(id: string, text: string, kind: string, item: object): WireItem {
+  const empty = { content: [], summary: [], arguments: '' }
+  const opening = Object.fromEntries(Object.entries(item).map(([key, value]) => [key, key in empty ? Reflect.get(empty, key) : value]))
+  return { id, text, deltaType: `response.${kind}.delta`, opening: { id, ...opening }, whole: { id, ...item } }
 }
 
 function responsesUsage(usage: TokenUsage) {

@@ -30,7 +30,7 @@ function settleEnd(draft: CommitDraft, control: DeliveryOf<EndContent>, said: re
     case 'modelling':
       endTurn(draft, phase.turn, {
         status: 'CANCELLED',
-        output: interruptStep(draft, phase.turn, phase.step, said, 'CANCELLED'),
+        output: interruptStep(draft, phase, said, 'CANCELLED'),
         reason: 'session_ended',
       })
       endSession(draft, 'CANCELLED', 'ENDED', null)
@@ -49,8 +49,8 @@ function settleCancel(draft: CommitDraft, control: DeliveryOf<CancelContent>, sa
   const target = cancels(session, control)
   if (target === 'unstarted') cancelUnstarted(draft, control)
   else if (target === 'open' && phase.kind === 'modelling') {
-    const { turn, step } = phase
-    const output = interruptStep(draft, turn, step, said, 'CANCELLED')
+    const { turn } = phase
+    const output = interruptStep(draft, phase, said, 'CANCELLED')
     draft.settle(control, 'APPLIED', turn.id)
     endTurn(draft, turn, { status: 'CANCELLED', output, reason: 'cancelled' })
   } else if (target === 'open' && phase.kind === 'acting') {
@@ -81,7 +81,7 @@ export function settleTimeout(session: Session, said: readonly Block[], settling
   const draft = new CommitDraft(session, settling)
   const { phase } = session.checkpoint
   if (phase.kind === 'modelling') {
-    const output = interruptStep(draft, phase.turn, phase.step, said, 'TIMED_OUT')
+    const output = interruptStep(draft, phase, said, 'TIMED_OUT')
     endTurn(draft, phase.turn, { status: 'FAILED', output, error: turnTimeout(settling.limits.turnTimeoutMs) })
   } else if (phase.kind === 'acting') {
     stopTools(draft, phase, 'timeout')

@@ -1,25 +1,26 @@
 /** What follows from a call of the model: its answer, its failure, its loss. */
 import type { Failure } from '../../errors.js'
-import type { ModelStep, OpenCall, OpenTurn } from '../checkpoint.js'
+import type { Modelling, ModelStep, OpenCall, OpenTurn } from '../checkpoint.js'
 import type { CallRow, ClosedStep, Commit } from '../commit.js'
 import { INPUT_CUT_OFF, MODEL_CONTENT_FILTERED, MODEL_REFUSED, STEP_INTERRUPTED } from '../failures.js'
+import type { FinishReason } from '../model.js'
 import type { Block, ModelAnswered, ModelFailed, RequestedCall } from '../outcomes.js'
 import { MAX_TAKEOVERS, MODEL_RETRY, retryDelayMs } from '../retry.js'
 import type { Session } from '../session.js'
 import { addUsage } from '../usage.js'
 import { recordEnd } from './calls.js'
-import { CommitDraft, type Settling } from './draft.js'
+import { CommitDraft, type Scope, type Settling } from './draft.js'
 import { advance } from './tools.js'
 import { beginAttempt, endTurn, stepScope } from './turn.js'
 
 /** The answer ends the turn, or asks for calls; those that begin now are recorded as started in this very commit (R3). */
-export function settleAnswer(session: Session, turn: OpenTurn, step: ModelStep, answer: ModelAnswered, settling: Settling): Commit {
+export function settleAnswer(session: Session, { turn, step }: Modelling, answer: ModelAnswered, settling: Settling): Commit {
   const draft = new CommitDraft(session, settling)
   const { finishReason, usage } = answer
   const text = joined(answer.blocks, 'text')
   const calls = finishReason === 'LENGTH' ? answer.calls.map((call) => ({ ...call, refusal: call.refusal ?? INPUT_CUT_OFF })) : answer.calls
   const next: OpenTurn = { ...turn, calls: turn.calls + calls.length, usage: addUsage(turn.usage, usage) }
-  completeBlocks(draft, turn, step, answer.blocks, finishReason)
+  completeBlocks(draft, stepScope(turn, step), answer.blocks, finishReason)
   draft.record({ type: 'STEP_COMPLETED', data: { finishReason, usage } }, stepScope(turn, step))
   draft.closedStep = {
     ...closing(step, settling.now),
@@ -86,7 +87,7 @@ function requestCalls(draft: CommitDraft, turn: OpenTurn, step: ModelStep, calls
 }
 
 /** Tried again after a while, or given up: then the step and its turn have failed. */
-export function settleFailure(session: Session, turn: OpenTurn, step: ModelStep, failed: ModelFailed, settling: Settling): Commit {
+export function settleFailure(session: Session, { turn, step }: Modelling, failed: ModelFailed, settling: Settling): Commit {
   const draft = new CommitDraft(session, settling)
   const scope = stepScope(turn, step)
   const failures = step.failures + 1
@@ -141,13 +142,12 @@ function again(session: Session, step: ModelStep): ModelStep {
 /** Closes the call of the model without an outcome; what it had said is completed as interrupted and kept. Answers the text. */
 export function interruptStep(
   draft: CommitDraft,
-  turn: OpenTurn,
-  step: ModelStep,
+  { turn, step }: Modelling,
   said: readonly Block[],
   reason: 'CANCELLED' | 'TIMED_OUT',
 ): string | null {
   const text = joined(said, 'text')
-  completeBlocks(draft, turn, step, said, null)
+  completeBlocks(draft, stepScope(turn, step), said, null)
   if (step.retryAt === null) draft.record({ type: 'STEP_INTERRUPTED', data: { reason } }, stepScope(turn, step))
   draft.closedStep = { ...closing(step, draft.settling.now), status: 'INTERRUPTED', text, reasoning: joined(said, 'reasoning') }
   if (text === '') return null
@@ -155,18 +155,12 @@ export function interruptStep(
   return text
 }
 
-function completeBlocks(
-  draft: CommitDraft,
-  turn: OpenTurn,
-  step: ModelStep,
-  blocks: readonly Block[],
-  finishReason: ModelAnswered['finishReason'] | null,
-): void {
+/** A finish reason of null: they were cut short. */
+function completeBlocks(draft: CommitDraft, scope: Scope, blocks: readonly Block[], finishReason: FinishReason | null): void {
   const interrupted = finishReason === null
   for (const { id: blockId, kind, text } of blocks) {
-    if (kind === 'text')
-      draft.record({ type: 'MESSAGE_COMPLETED', data: { blockId, text, finishReason, interrupted } }, stepScope(turn, step))
-    else draft.record({ type: 'REASONING_COMPLETED', data: { blockId, text, interrupted } }, stepScope(turn, step))
+    if (kind === 'text') draft.record({ type: 'MESSAGE_COMPLETED', data: { blockId, text, finishReason, interrupted } }, scope)
+    else draft.record({ type: 'REASONING_COMPLETED', data: { blockId, text, interrupted } }, scope)
   }
 }
 

@@ -45,9 +45,9 @@ export function settleOutcomes(session: Session, outcomes: readonly Outcome[], s
   const [outcome] = outcomes
   switch (outcome?.kind) {
     case 'model-answered':
-      return settleAnswer(session, phase.turn, phase.step, outcome, settling)
+      return settleAnswer(session, phase, outcome, settling)
     case 'model-failed':
-      return settleFailure(session, phase.turn, phase.step, outcome, settling)
+      return settleFailure(session, phase, outcome, settling)
     default:
       return null
   }

@@ -1,0 +1,7 @@
+import { startApi } from '../graphql/api.js'
+import { sdkSuite } from './sdk-suite.js'
+
+sdkSuite('the real server', async () => {
+  const api = await startApi()
+  return { url: api.url, agent: 'hello', headers: { 'x-caller': 'ann' }, close: () => api.close() }
+})
