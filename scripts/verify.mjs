@@ -26,6 +26,7 @@ const CHECKS = {
   ...Object.fromEntries(numberedExamples().map((path) => [path, () => run(['npm', 'run', '--silent', 'example', path])])),
 }
 
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
 const counts = await runTests()
 for (const [name, check] of Object.entries(CHECKS)) {
   const holds = await report(name, check)
@@ -38,7 +39,8 @@ process.exit(counts.failed === 0 ? 0 : 1)
 /** Where the services have to be there (CI), a skipped test is a test that did not hold. */
 async function runTests() {
   rmSync(REPORT, { force: true })
-  const { ok } = await runCommand(['npm', 'test'], { cwd: ROOT, timeoutMs: TESTS_TIMEOUT_MS, show: true, env: { CI: 'true' } })
+  const { ok, output } = await runCommand(['npm', 'test'], { cwd: ROOT, timeoutMs: TESTS_TIMEOUT_MS, show: true, env: { CI: 'true' } })
+  if (output !== '') console.log(output.trim())
   const { passed, failed, skipped } = countTests(REPORT, ok)
   for (const name of skipped) console.log(`✗ skipped: ${name}`)
   return { passed, failed: failed + skipped.length }

@@ -5,7 +5,7 @@ import { followTurn, MARKS, type Acceptance } from './follow-turn.js'
 import { GetTurnDocument } from './generated/documents.js'
 import type { SessionEventType } from './generated/operations.js'
 import type { Failure, SessionEvent, TokenUsage } from './generated/session-events.js'
-import { linkAbort, untilAborted } from './runtime.js'
+import { linkAbort, toError, untilAborted } from './runtime.js'
 import type { Transport } from './transport.js'
 import type { TurnProgress } from './turn-progress.js'
 
@@ -76,7 +76,7 @@ export function createTurnHandle<Session extends { readonly id: string }>(transp
     async result({ signal, timeoutMs } = {}) {
       const fromSend = linkAbort(sent.signal)
       const link = linkAbort(signal)
-      fromSend.signal.addEventListener('abort', () => link.abort(fromSend.signal.reason))
+      fromSend.signal.addEventListener('abort', () => link.abort(toError(fromSend.signal.reason)))
       const expire = (): void => link.abort(new TimeoutError('the turn', timeoutMs ?? 0))
       const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs)
       try {

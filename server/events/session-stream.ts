@@ -55,7 +55,7 @@ export class SessionStream implements EventStream {
     if (this.#isClosed) return
     this.#pending.add(event)
     if (isFirstOfBlock(event)) this.#isUrgent = true
-    if (!this.#isPaused) this.#options.onPending(this)
+    this.#options.onPending(this)
   }
 
   ready(): Promise<void> {
@@ -144,7 +144,7 @@ export class SessionStream implements EventStream {
     }
     if (result !== 'written' && !this.#isClosed) {
       this.#pending.putBack(flight.events)
-      if (!this.#isPaused) this.#options.onPending(this)
+      this.#options.onPending(this)
     }
     for (const resolve of flight.waiting) resolve()
     this.#announceRoom()

@@ -6,8 +6,8 @@
  *   append, its pieces ride in the commit (`take`). What follows is written every `flushIntervalMs`, for all sessions together.
  * - When an append fails its sessions are written one by one, beside the others, until a statement of theirs succeeds: no session keeps
  *   another from being written. What keeps failing backs off; the order within a session never changes.
- * - An append whose reply was lost may be repeated: a reader meets a piece twice, at an offset that it has passed, and the completed
- *   block holds the truth. That is the price of appends that read nothing.
+ * - An append whose reply was lost is repeated, and may then be in the log twice. Offsets make that harmless: a reader that cuts a block
+ *   at a piece's offset before it adds the piece reads the same text, and the completed block holds the truth.
  * - Written, then published (R5).
  */
 import type { Clock } from '../clock.js'

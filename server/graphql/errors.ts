@@ -85,14 +85,14 @@ function findOriginal(thrown: unknown): GraphQLError | null {
   return thrown.originalError === undefined || thrown.originalError instanceof GraphQLError ? thrown : null
 }
 
-/** The GraphQL library's own complaints about a request: variables that do not fit, a body that is none. */
+/** The libraries' own complaints: a body that is none, which is no GraphQL whatever is accepted; variables that do not fit. */
 function recode({ message, nodes, source, positions, path }: GraphQLError, http: unknown): GraphQLError {
   return new GraphQLError(message, {
     ...(nodes && { nodes }),
     ...(source && { source }),
     ...(positions && { positions }),
     ...(path && { path }),
-    extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode, http: isHttp(http) ? http : { status: 400, spec: true } },
+    extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode, http: isHttp(http) ? { ...http, spec: false } : { status: 400, spec: true } },
   })
 }
 

@@ -71,6 +71,8 @@ export function streamThroughProxies(): Plugin {
   return {
     onResponse({ response }) {
       if (!(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) return
+      // To set alone would send both: the headers of this response tell upper case from lower until one is deleted.
+      response.headers.delete('cache-control')
       response.headers.set('cache-control', 'no-cache, no-transform')
       response.headers.set('x-accel-buffering', 'no')
     },

@@ -19,6 +19,12 @@ export interface Database {
   close(): Promise<void>
 }
 
+/**
+ * What every connection is told first. All statements go by keys. While a table is small, or its statistics are old, a scan of it looks
+ * cheaper, and a prepared plan is kept while the table grows; compiling plans costs more than running them.
+ */
+export const CONNECTION_SETTINGS = 'SET enable_seqscan = off; SET jit = off'
+
 /** `Row` says what the text selects: names as written there, JSON parsed, integers as numbers. */
 export function defineStatement<Row>(name: string, text: string): Statement<Row> {
   return { name, text }

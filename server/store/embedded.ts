@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { PerdureError, toMessage } from '../errors.js'
-import type { Database, Statement } from './database.js'
+import { CONNECTION_SETTINGS, type Database, type Statement } from './database.js'
 import { lockFolder, type FolderLock } from './folder-lock.js'
 import type { SqlValue } from './json-column.js'
 import { readSnapshot } from './snapshot.js'
@@ -51,7 +51,7 @@ async function openPGlite({ dataDir, log }: EmbeddedOptions): Promise<PGlite> {
   try {
     const pglite = existsSync(made) ? await PGlite.create(files) : await makePGlite(files, log)
     writeFileSync(made, '')
-    await pglite.exec('SET enable_seqscan = off; SET jit = off')
+    await pglite.exec(CONNECTION_SETTINGS)
     return pglite
   } catch (thrown) {
     throw new PerdureError('DATA_FOLDER_UNREADABLE', `the database in ${files} can't be opened: ${toMessage(thrown)}`, {

@@ -16,6 +16,8 @@ const ESCAPED = /\\u(?:0000|d[89a-f])/
 /** An escaped backslash is matched only to step over it: `\\u0000` is a backslash and five letters. */
 const EACH_ESCAPED = /\\\\|\\u(?:0000|d[89a-f][0-9a-f]{2})/g
 
+const REPLACEMENT = '\\ufffd'
+
 export function toText(value: string): SafeText {
   return (UNSTORABLE.test(value) ? value.replace(EACH_UNSTORABLE, '\ufffd') : value) as SafeText
 }
@@ -28,12 +30,13 @@ export function toTextOrNull(value: string | null | undefined): SafeText | null 
 export function toJson(value: object): SafeText {
   const json = JSON.stringify(value)
   if (!ESCAPED.test(json)) return json as SafeText
-  return json.replace(EACH_ESCAPED, (found) => (found === '\\\\' ? found : '\\ufffd')) as SafeText
+  return json.replace(EACH_ESCAPED, (found) => (found === '\\\\' ? found : REPLACEMENT)) as SafeText
 }
 
 /** The value as it will be read back; the same object when nothing has to be replaced. */
 export function asStored<Value extends object>(value: Value): Value {
-  return ESCAPED.test(JSON.stringify(value)) ? (JSON.parse(toJson(value)) as Value) : value
+  const stored = toJson(value)
+  return stored.includes(REPLACEMENT) && stored !== JSON.stringify(value) ? (JSON.parse(stored) as Value) : value
 }
 
 /** Milliseconds since 1970 as a timestamp in a JSON record. */

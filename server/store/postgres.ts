@@ -4,20 +4,18 @@
  */
 import pg from 'pg'
 import { OutcomeUnknown, toMessage } from '../errors.js'
-import { sqlState, type Database, type Statement } from './database.js'
+import { CONNECTION_SETTINGS, sqlState, type Database, type Statement } from './database.js'
 import { explainConnection } from './database-url.js'
 import type { SqlValue } from './json-column.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
 /** A reply that takes longer is lost: the peer may be gone without a word. */
 const REPLY_TIMEOUT_MS = 20_000
-/**
- * Every statement of the store goes by keys. Without statistics, or with those of an almost empty table, a prepared plan may be a
- * scan of the whole table, and is kept while the table grows; compiling plans costs more than running them.
- */
-const SESSION_SETTINGS = 'SET enable_seqscan = off; SET jit = off'
 /** SQLSTATE of a connection's or server's end, of a statement that was stopped, and of a deadlock: repeat it. */
 const TRANSIENT = /^(08|57|53|40)/
+
+/** The pool awaits what this answers before it hands the connection out, though its type does not say so. */
+const HOOKS = { onConnect: (client: pg.ClientBase): Promise<unknown> => client.query(CONNECTION_SETTINGS) }
 
 export interface PostgresOptions {
   readonly url: URL
@@ -40,11 +38,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     application_name: 'perdure',
-    onConnect: async (client) => {
-      await client.query(SESSION_SETTINGS)
-    },
+    ...HOOKS,
   })
   pool.on('error', options.onLost)
+  // While a connection is in use its break is told by the statement that it was used for; without a listener it would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   try {
     await pool.query('SELECT 1')
   } catch (thrown) {

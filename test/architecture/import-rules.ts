@@ -70,7 +70,7 @@ export const importRules: readonly Rule[] = [
     check: () =>
       judge((file, each) => {
         const generated = each.file?.startsWith(PRISMA_CLIENT.generated) === true && !each.typeOnly
-        return generated && !PRISMA_CLIENT.importers.some((owner) => file.path.startsWith(owner)) ? `imports ${each.file ?? ""}` : null
+        return generated && !PRISMA_CLIENT.importers.some((owner) => file.path.startsWith(owner)) ? `imports ${each.file}` : null
       }),
   },
   {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createLocalCoordinator } from '../../server/coordination/local.js'
@@ -30,6 +31,17 @@ describe('local', () => {
     expect(lines).toHaveLength(2)
   })
 
+  test('slots that wait with one signal, again and again, put one listener on it', async () => {
+    const coordinator = createLocalCoordinator({ clock: createFakeClock() })
+    const { signal } = new AbortController()
+    for (let round = 0; round < 20; round += 1) {
+      const ticket = coordinator.take(signal)
+      coordinator.wake(sessionNamed('a'))
+      ;(await ticket)?.done()
+    }
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+  })
+
   test('close leaves no timer', async () => {
     const clock = createFakeClock()
     const coordinator = createLocalCoordinator({ clock })
@@ -43,6 +55,17 @@ describe('local', () => {
     const coordinator = createLocalCoordinator({ clock })
     for (let delayMs = 1_000; delayMs > 0; delayMs -= 1) coordinator.wake(sessionNamed('a'), delayMs)
     expect(clock.pending).toBe(1)
+  })
+
+  test('a subscriber that is sent away by another one is not called any more', async () => {
+    const coordinator = createLocalCoordinator({ clock: createFakeClock() })
+    const session = sessionNamed('a')
+    let leave = (): void => undefined
+    await coordinator.subscribe(session, () => leave())
+    const heard: unknown[] = []
+    leave = await coordinator.subscribe(session, (events) => heard.push(events))
+    coordinator.publish(session, [])
+    expect(heard).toEqual([])
   })
 
   test('a subscriber that subscribes while it is called back hears later publishes only', async () => {

@@ -104,6 +104,20 @@ describe('leaving', () => {
     },
   )
 
+  test("a read that fails after its reader has left is nobody's concern", async () => {
+    const { clock, store, follow, warnings } = openFeed()
+    const release = store.hold()
+    store.failsReads = true
+    const reader = follow()
+    void reader.next()
+    await settled()
+    await reader.return?.()
+    release()
+    await settled()
+    expect(clock.pending).toBe(0)
+    expect(warnings).toEqual([])
+  })
+
   test('a signal that has aborted before, and a feed that has closed before, complete at once', async () => {
     const { feed, store, follow } = openFeed()
     expect(await rest(follow({ signal: AbortSignal.abort() }))).toEqual([])

@@ -41,6 +41,21 @@ describe('what goes wrong', () => {
     expect(store.log(ONE).map(brief)).toEqual(['b@0:y'])
   })
 
+  test('an answer for a stream that was closed does not touch the one that was opened after it', async () => {
+    const { clock, store, stream, fenced } = openWriter()
+    store.answers.push({ [ONE]: 'fenced' })
+    const release = store.hold()
+    const older = stream(ONE, 1)
+    older.emit(chunk('a', 0, 'x'))
+    await clock.advance(0)
+    older.close()
+    stream(ONE, 2).emit(chunk('b', 0, 'y'))
+    release()
+    await clock.advance(20)
+    expect(fenced).toEqual([])
+    expect(store.log(ONE).map(brief)).toEqual(['b@0:y'])
+  })
+
   test('a closed stream drops what is pending, and what an append in flight could not write', async () => {
     const { clock, store, stream, fenced } = openWriter()
     const [one, two] = [stream(ONE), stream(TWO)]
@@ -58,6 +73,7 @@ describe('what goes wrong', () => {
     await clock.advance(10_000)
     expect(store.appends).toHaveLength(1)
     expect(store.log(ONE)).toEqual([])
+    expect(await one.take()).toEqual([])
     expect(fenced).toEqual([])
   })
 
@@ -73,6 +89,7 @@ describe('what goes wrong', () => {
     for (const each of streams) each.emit(chunk('a', 1, 'y'))
     await clock.advance(20)
     expect(store.log(THREE).map(brief)).toEqual(['a@0:x', 'a@1:y'])
+    expect(store.appends.at(-1)).toHaveLength(2)
     store.decide = () => ({})
     await clock.advance(100)
     expect(store.log(TWO).map(brief)).toEqual(['a@0:xy'])

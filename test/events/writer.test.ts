@@ -56,6 +56,27 @@ describe('when it writes', () => {
     expect(store.log(ONE).map(brief)).toEqual(['a@0:x', 'a@1:yz'])
   })
 
+  test('the beginnings of many blocks do not hold up what other sessions gather', async () => {
+    const { clock, store, stream } = openWriter()
+    const [one, two] = [stream(ONE), stream(TWO)]
+    one.emit(chunk('a', 0, 'x'))
+    await clock.advance(0)
+    one.emit(chunk('a', 1, 'y'))
+    for (const block of ['b', 'c', 'd', 'e']) {
+      two.emit(chunk(block, 0, 'z'))
+      await clock.advance(5)
+    }
+    expect(store.log(ONE).map(brief)).toEqual(['a@0:x', 'a@1:y'])
+  })
+
+  test('what has piled up is written in appends of bounded size', async () => {
+    const { clock, store, stream } = openWriter({ maxPendingBytes: 8 * 1024 * 1024 })
+    const mebibytes = 'x'.repeat(1_800_000)
+    for (const id of [ONE, TWO, THREE]) stream(id).emit(chunk('a', 0, mebibytes))
+    await clock.advance(0)
+    expect(store.appends.map((batches) => batches.map(({ lease }) => lease.sessionId))).toEqual([[ONE, TWO], [THREE]])
+  })
+
   test('one append is in flight at a time; what comes meanwhile waits and is joined', async () => {
     const { clock, store, stream } = openWriter()
     const one = stream()
@@ -92,12 +113,12 @@ describe('what it writes', () => {
       chunk('b', 0, 'y'),
       chunk('b', 1, 'z'),
       chunk('b', 2, 'w', 2),
+      chunk('b', 9, 'gap', 2),
       toolInput('t', 0, '{'),
       toolInput('t', 1, '}'),
-      chunk('b', 9, 'gap'),
     ]
     for (const event of emitted) one.emit(event)
-    expect((await one.take()).map(brief)).toEqual(['a@0:x', 'a@0:rs', 'b@0:yz', 'b@2:w', 't@0:{}', 'b@9:gap'])
+    expect((await one.take()).map(brief)).toEqual(['a@0:x', 'a@0:rs', 'b@0:yz', 'b@2:w', 'b@9:gap', 't@0:{}'])
   })
 
   test("of a call's progress only the newest is kept", async () => {

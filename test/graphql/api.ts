@@ -13,7 +13,7 @@ import { SCOPES, type Authenticate, type GraphqlServices, type Scope } from '../
 import { createGraphqlHandler } from '../../server/graphql/http.js'
 import { createIdSource, type SessionId } from '../../server/ids.js'
 import { defineAgent, defineTool, scripted } from '../../server/index.js'
-import type { Log } from '../../server/session/ports.js'
+import type { Coordinator, Log } from '../../server/session/ports.js'
 import { openTestPostgres } from '../support/databases.js'
 import { startWorld } from '../support/world.js'
 
@@ -64,7 +64,9 @@ export function authenticateByHeader(request: Request) {
 export async function startApi(options: ApiOptions = {}) {
   const opened = await openTestPostgres()
   const world = startWorld({ store: opened.store, agents: [HELLO] })
-  const { coordinator, intake } = world
+  const { intake } = world
+  const readers = createCounter()
+  const coordinator = countReaders(world.coordinator, readers)
   const errors: { readonly message: string; readonly fields: unknown }[] = []
   const log: Log = { ...silent, warn: note, error: note, with: () => log }
   function note(message: string, fields?: unknown): void {
@@ -87,6 +89,8 @@ export async function startApi(options: ApiOptions = {}) {
 
   return {
     ...{ url, store: opened.store, prisma, world, coordinator, errors },
+    /** Live subscriptions of events and of changes together. */
+    readers,
     /** The SQL that the reading side has sent since this was last asked. */
     takeStatements: () => statements.splice(0),
     /** Asks as `caller`, see `authenticateByHeader`. */
@@ -108,6 +112,46 @@ export async function startApi(options: ApiOptions = {}) {
       await prisma.$disconnect()
       await opened.close()
     },
+  }
+}
+
+export interface Counter {
+  readonly count: number
+  add(more: number): void
+  /** Resolves once it is so many. */
+  until(count: number): Promise<void>
+}
+
+function createCounter(): Counter {
+  let count = 0
+  let changed = (): void => undefined
+  return {
+    get count() {
+      return count
+    },
+    add(more) {
+      count += more
+      changed()
+    },
+    async until(wanted) {
+      while (count !== wanted) await new Promise<void>((resolve) => (changed = resolve))
+    },
+  }
+}
+
+/** The same coordinator, with a count of who listens to it. */
+function countReaders(coordinator: Coordinator, readers: Counter): Coordinator {
+  const counted = (leave: () => void) => {
+    readers.add(1)
+    return () => {
+      readers.add(-1)
+      leave()
+    }
+  }
+  return {
+    ...coordinator,
+    subscribe: async (sessionId, callback) => counted(await coordinator.subscribe(sessionId, callback)),
+    onAnnounce: (callback) => counted(coordinator.onAnnounce(callback)),
   }
 }
 

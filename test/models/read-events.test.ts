@@ -14,6 +14,7 @@ import {
   toStream,
   WIRE_USAGE,
 } from '../support/openai-wire.js'
+import { answeringFetch, everyBytes, slicingFetch } from '../support/slicing-fetch.js'
 import { readAnswer } from '../support/read-answer.js'
 import { sampleRequest } from '../support/sample-request.js'
 
@@ -30,30 +31,45 @@ const calls = [
   { name: 'get_time', raw: '{"in":"東京"}' },
 ]
 const answer = { reasoning: 'Hm…', text: 'Grüße 👋', calls, usage: WIRE_USAGE }
+const read = { reasoning: 'Hm…', text: 'Grüße 👋', calls, usage: WIRE_USAGE, finish: 'TOOL_CALLS' }
 const streams = [
-  { protocol: 'Chat Completions', make: openaiChat, whole: toChatEvents(answer), begun: chatContentEvents(answer) },
-  { protocol: 'Responses', make: openaiResponses, whole: toResponsesEvents(answer), begun: responsesContentEvents(answer) },
+  {
+    protocol: 'Chat Completions',
+    make: openaiChat,
+    whole: toChatEvents(answer),
+    short: toChatEvents({ text: 'ü👋' }),
+    begun: chatContentEvents(answer),
+  },
+  {
+    protocol: 'Responses',
+    make: openaiResponses,
+    whole: toResponsesEvents(answer),
+    short: toResponsesEvents({ text: 'ü👋' }),
+    begun: responsesContentEvents(answer),
+  },
 ] as const
 
-describe.each(streams)('$protocol', ({ make, whole, begun }) => {
+describe.each(streams)('$protocol', ({ make, whole, begun, short }) => {
   test.each([
     ['LF', toStream(whole)],
     ['CRLF', toStream(whole).replaceAll('\n', '\r\n')],
     ['comments between', whole.map((event) => `: keep-alive\n\ndata: ${event}\n\n`).join('')],
     ['data of several lines', whole.map((event) => `data: ${event.replace(/,"/, ',\ndata: "')}\n\n`).join('')],
   ])('every byte may come alone (%s)', async (_case, stream) => {
-    const bytes = new TextEncoder().encode(stream)
-    const options = await serve({ pieces: Array.from(bytes, (byte) => Uint8Array.of(byte)) })
-    expect(await readAnswer(make(options))).toMatchObject({
-      reasoning: 'Hm…',
-      text: 'Grüße 👋',
-      calls,
-      usage: WIRE_USAGE,
-      finish: 'TOOL_CALLS',
-    })
+    const client = make({ ...(await serve({ pieces: [stream] })), fetch: slicingFetch(everyBytes(1)) })
+    expect(await readAnswer(client)).toMatchObject(read)
   })
 
-  test('cut anywhere, an answer is whole or a failure that may pass, never half of it', async () => {
+  test('a cut at any byte changes nothing', async () => {
+    const bytes = new TextEncoder().encode(toStream(short).replaceAll('\n', '\r\n'))
+    for (let cut = 1; cut < bytes.length; cut += 1) {
+      const fetch = answeringFetch([bytes.slice(0, cut), bytes.slice(cut)])
+      const client = make({ model: 'gpt-x', apiKey: 'none', baseUrl: 'http://model.test/v1', fetch })
+      expect(await readAnswer(client), `cut at ${cut}`).toMatchObject({ text: 'ü👋', finish: 'STOP' })
+    }
+  })
+
+  test('broken off anywhere, an answer is whole or a failure that may pass, never half of it', async () => {
     const bytes = new TextEncoder().encode(toStream(whole))
     const end = new TextEncoder().encode(toStream(begun)).length
     server = await startOpenAiServer(({ body }) => ({
@@ -170,7 +186,8 @@ test('comments alone do not keep a call alive for ever', async () => {
 test('a slow reader is not taken for a silent server', async () => {
   const clock = createFakeClock()
   const client = openaiChat({
-    ...(await serve({ pieces: toChatEvents({ text: 'Once upon a time' }).map((event) => toStream([event])) })),
+    ...(await serve({ pieces: [toStream(toChatEvents({ text: 'Once upon a time' }))] })),
+    fetch: slicingFetch(everyBytes(64)),
     clock,
     idleTimeoutMs: 1000,
   })

@@ -103,9 +103,10 @@ interface Answering {
   readonly released: Promise<void>
 }
 
-/** One turn: `echo` says the message back in pieces, `failing` fails, `held` waits in the middle, `dropping` never takes it. */
+/** One turn: `echo` says the message back in pieces, `failing` fails, `held` waits in the middle, `dropping` rejects it, `quiet` leaves it to the test. */
 async function answer(log: FakeLog, session: FakeSession, { delivery, turnId, released }: Answering): Promise<void> {
   const { id } = delivery
+  if (session.agent === 'quiet') return
   if (session.agent === 'dropping') {
     delivery.status = 'REJECTED'
     log.append(session, 'DELIVERY_SETTLED', settled(id, 'REJECTED', null, 'cleared'))
@@ -137,7 +138,7 @@ async function answer(log: FakeLog, session: FakeSession, { delivery, turnId, re
 }
 
 /** Ids of the fake are made here; the server's types want their brand. */
-function brand<Branded extends string>(id: string): Branded {
+export function brand<Branded extends string>(id: string): Branded {
   return id as Branded
 }
 

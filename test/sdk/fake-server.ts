@@ -8,6 +8,10 @@ import { createFakeLog, USER, type FakeDelivery, type FakeLog, type FakeSession 
 
 const AT = '2026-01-01T00:00:00.000Z'
 const USAGE = { incomplete: true }
+const TURN = {
+  ...{ __typename: 'Turn', number: 3, status: 'COMPLETED', trigger: 'MESSAGE', userInput: '' },
+  ...{ usage: USAGE, startedAt: AT, activeMs: 1 },
+}
 const schema = buildSchema(readFileSync('schema.graphql', 'utf8'))
 
 export interface FakeServer {
@@ -102,6 +106,7 @@ function createRoot(log: FakeLog, { heartbeatMs, counter }: Surroundings): objec
       const nodes = all.slice(from, from + first)
       return { nodes: nodes.map(toSession), pageInfo: { hasNextPage: from + first < all.length, endCursor: nodes.at(-1)?.id ?? null } }
     },
+    node: ({ id }: { id: string }) => ({ ...TURN, id }),
     agents: () => [
       { __typename: 'Agent', id: 'agt_echo', name: 'echo', description: null, model: 'fake/echo', mode: 'CONVERSATION', tools: [] },
     ],

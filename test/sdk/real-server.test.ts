@@ -1,3 +1,4 @@
+/** The same claims against the real server, over a database of its own (openTestPostgres). */
 import { startApi } from '../graphql/api.js'
 import { sdkSuite } from './sdk-suite.js'
 

@@ -5,6 +5,8 @@ export interface RecordedFetch {
   readonly fetch: typeof fetch
   /** The next answer stops after so many bytes of its body, with an error of the connection or as if it were whole. */
   breakNext(afterBytes: number, breakage: Breakage): void
+  /** Bytes of the longest answer. */
+  longest(): number
   /** Bodies of the requests made since the last call of this. */
   takeRequests(): readonly string[]
 }
@@ -15,13 +17,14 @@ export function recordFetch(): RecordedFetch {
   let requests: string[] = []
   return {
     breakNext: (afterBytes, breakage) => (next = { afterBytes, breakage }),
+    longest: () => Math.max(...[...answers.values()].map(({ body }) => body.length)),
     takeRequests() {
       const taken = requests
       requests = []
       return taken
     },
     async fetch(url, init) {
-      const key = String(init?.body)
+      const key = typeof init?.body === 'string' ? init.body : ''
       requests.push(key)
       const known = answers.get(key) ?? (await record(await fetch(url, init)))
       answers.set(key, known)

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createClient } from '../../sdk/client.js'
 import { GraphqlRequestError, NetworkError, PerdureError, TimeoutError } from '../../sdk/errors.js'
 import { startFaultyProxy, type FaultyProxy } from '../support/faulty-proxy.js'
+import { brand, USER } from './fake-log.js'
 import { startFakeServer, type FakeServer } from './fake-server.js'
 import { fastClient, type Waits } from './fast-client.js'
 import { collect } from './sdk-suite.js'
@@ -70,6 +71,16 @@ describe('a request', () => {
     })
   })
 
+  it('whose answer is late, but in time, is made once', async () => {
+    let release = (): void => undefined
+    proxy.add({ kind: 'delay', until: new Promise((resolve) => (release = resolve)) })
+    const agents = fastClient(proxy.url).agents.list()
+    await expect.poll(() => server.operations).toEqual(['ListAgents'])
+    release()
+    expect(await agents).toHaveLength(1)
+    expect(proxy.connections()).toBe(1)
+  })
+
   it('that nobody answers is given up in time, and made again', async () => {
     proxy.add({ kind: 'stall', afterBytes: 0 })
     expect(await fastClient(proxy.url, { requestTimeoutMs: 1_000 }).agents.list()).toHaveLength(1)
@@ -117,6 +128,20 @@ describe('a turn', () => {
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_REFUSED' }, text: '' })
   })
 
+  it('that was open already ends the message that joined it (H1)', async () => {
+    const turn = fastClient(server.url).agent('quiet').send('and another thing')
+    const { session, delivery } = await turn.accepted
+    const stored = server.log.find(session.id)
+    const inTurn = { turnId: 'turn_open' }
+    const result = turn.result()
+    server.log.append(stored, 'TURN_RESUMED', { cause: 'of before' }, inTurn)
+    server.log.append(stored, 'MESSAGE_RECEIVED', { delivery: brand(delivery.id), text: delivery.text ?? '', by: USER }, inTurn)
+    server.log.append(stored, 'TURN_CANCELLED', { ...END, reason: 'somebody else’s' }, { turnId: 'turn_other' })
+    server.log.append(stored, 'TURN_CANCELLED', { ...END, reason: 'enough' }, inTurn)
+    expect(await result).toMatchObject({ status: 'cancelled', turnId: 'turn_open', number: 3, reason: 'enough', text: 'so far' })
+    expect((await collect(turn)).map((event) => event.type)).toEqual(['MESSAGE_RECEIVED', 'TURN_CANCELLED'])
+  })
+
   it('that will not be, since the message was rejected, is a result too (H2)', async () => {
     const turn = fastClient(server.url).agent('dropping').send('hello')
     expect(await turn.result()).toMatchObject({ status: 'rejected', reason: 'cleared' })
@@ -129,7 +154,7 @@ describe('a turn', () => {
     const first = await session.send('long ago', { idempotencyKey: 'mine' }).result()
     const stored = server.log.find(session.id)
     for (let at = 0; at < 250; at += 1)
-      server.log.append(stored, 'DELIVERY_SETTLED', { delivery: otherDelivery(stored), status: 'APPLIED', turn: null, reason: null })
+      server.log.append(stored, 'DELIVERY_SETTLED', { delivery: brand(`dlv_other_${at}`), status: 'APPLIED', turn: null, reason: null })
     expect(await session.send('long ago', { idempotencyKey: 'mine' }).result()).toEqual(first)
     expect(server.operations.filter((name) => name === 'SessionLog')).toHaveLength(3)
   })
@@ -178,6 +203,5 @@ describe('the live conversation', () => {
   })
 })
 
-function otherDelivery(session: { readonly id: string }): never {
-  return `dlv_other_${session.id}` as never
-}
+const USAGE = { promptTokens: 1, completionTokens: 1, cacheTokens: null, reasoningTokens: null, incomplete: false }
+const END = { output: 'so far', error: null, usage: USAGE, latencyMs: 1 }

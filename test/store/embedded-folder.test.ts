@@ -1,7 +1,7 @@
 /** The embedded database's folder through the lives of processes. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -50,8 +50,10 @@ it('a second opening is refused and does the first no harm', async () => {
 })
 
 it('a folder that cannot be made is named', async () => {
-  const fault = openStore({ databaseUrl: null, dataDir: '/proc/perdure', migrationsDir: MIGRATIONS, clock })
-  await expect(fault).rejects.toMatchObject({ code: 'DATA_FOLDER_UNREADABLE', message: expect.stringContaining('/proc/perdure') })
+  const file = `${dataDir}.file`
+  await writeFile(file, '')
+  const fault = openStore({ databaseUrl: null, dataDir: join(file, 'data'), migrationsDir: MIGRATIONS, clock })
+  await expect(fault).rejects.toMatchObject({ code: 'DATA_FOLDER_UNREADABLE', message: expect.stringContaining(file) })
 })
 
 it('loses nothing that was acknowledged when its process is killed while it writes', async () => {

@@ -194,6 +194,20 @@ describe('claim under the lock', () => {
 })
 
 describe('many writers at once', () => {
+  it('renewals and releases of the same sessions in opposite orders do not end in a deadlock', async () => {
+    const [one, two] = [await claimNew(subject), await claimNew(subject)]
+    const leases = [one.lease, two.lease]
+    await blocker.lock(one.facts.id)
+    const work = [
+      opened.store.renew(leases, TTL_MS),
+      opened.store.renew(leases.toReversed(), TTL_MS),
+      opened.store.release(leases.toReversed()),
+    ]
+    await blocker.waiters(3)
+    await blocker.rollback()
+    await expect(Promise.all(work)).resolves.toHaveLength(3)
+  })
+
   it('appends and renewals of the same sessions in different orders never wait for each other in a circle', async () => {
     const sessions = await Promise.all(Array.from({ length: 12 }, () => claimNew(subject)))
     const leases = sessions.map((session) => session.lease)

@@ -12,6 +12,8 @@ export interface BlockedConnection {
   run(sql: string, values?: readonly unknown[]): Promise<void>
   /** Resolves when this many other connections wait for a lock. */
   waiters(count: number): Promise<void>
+  /** Breaks the connections that wait, from the server's side. */
+  terminateWaiters(): Promise<void>
   commit(): Promise<void>
   rollback(): Promise<void>
   close(): Promise<void>
@@ -33,6 +35,9 @@ export async function openBlockedConnection(connectionString: string): Promise<B
       let waiting = 0
       while (waiting < count) waiting = await countWaiting(watcher)
     },
+    terminateWaiters: async () => {
+      await watcher.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${WAITING}`)
+    },
     commit: () => run('COMMIT'),
     rollback: () => run('ROLLBACK'),
     close: async () => {
@@ -41,9 +46,9 @@ export async function openBlockedConnection(connectionString: string): Promise<B
   }
 }
 
+const WAITING = "datname = current_database() AND wait_event_type = 'Lock'"
+
 async function countWaiting(watcher: pg.Client): Promise<number> {
-  const found = await watcher.query<{ waiting: number }>(
-    "SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-  )
+  const found = await watcher.query<{ waiting: number }>(`SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE ${WAITING}`)
   return found.rows[0]?.waiting ?? 0
 }

@@ -3,17 +3,11 @@
  * call is atomic because nothing in it waits; the injected clock judges leases. Values go in and out as copies.
  */
 import type { Clock } from '../../server/clock.js'
-import { PerdureError } from '../../server/errors.js'
-import type { CallId, DeliveryId, SessionId } from '../../server/ids.js'
-import { NEW_CHECKPOINT_PHASE, isEndedPhase, openTurnOf, type Checkpoint } from '../../server/session/checkpoint.js'
-import type { CallRow, Commit } from '../../server/session/commit.js'
-import { isControl, type Delivery } from '../../server/session/deliveries.js'
-import type { NewEvent, RecordedEvent } from '../../server/session/events.js'
-import type { HistoryItem } from '../../server/session/history.js'
+import type { SessionId } from '../../server/ids.js'
+import { NEW_CHECKPOINT_PHASE, isEndedPhase, openTurnOf } from '../../server/session/checkpoint.js'
+import { isControl } from '../../server/session/deliveries.js'
 import type {
-  AppendOutcome,
   ClaimOptions,
-  CommitOutcome,
   CreateOutcome,
   DeliverOutcome,
   Duplicate,
@@ -22,33 +16,11 @@ import type {
   NewSession,
   SessionStore,
 } from '../../server/session/ports.js'
-import type { Lease, Session, SessionFacts } from '../../server/session/session.js'
-import { AT_REST, type SessionStatus } from '../../server/session/status.js'
+import type { Session } from '../../server/session/session.js'
+import { AT_REST } from '../../server/session/status.js'
 import { NO_USAGE } from '../../server/session/usage.js'
-import { checkCommit } from '../../server/store/check-commit.js'
 import { toJson, toText } from '../../server/store/json-column.js'
-
-interface Entry {
-  readonly facts: SessionFacts
-  readonly addresses: readonly string[]
-  status: SessionStatus
-  checkpoint: Checkpoint
-  epoch: number
-  revision: number
-  lease: { readonly owner: string; until: number } | null
-  wakeAt: number | null
-  control: number
-  readonly deliveries: Delivery[]
-  readonly settled: Set<DeliveryId>
-  readonly calls: Map<CallId, CallRow>
-  readonly history: Map<number, HistoryItem[]>
-  readonly events: RecordedEvent[]
-}
-interface Memory {
-  readonly clock: Clock
-  readonly sessions: Map<SessionId, Entry>
-  readonly keys: Map<string, Duplicate & { readonly hash: string }>
-}
+import { append, commit, extend, giveBack, held, isDue, renew, unsettled, type Entry, type Memory } from './memory-session.js'
 
 export function createMemoryStore(clock: Clock): SessionStore {
   const memory: Memory = { clock, sessions: new Map(), keys: new Map() }
@@ -174,95 +146,6 @@ function claim(memory: Memory, id: SessionId, { owner, ttlMs, agents }: ClaimOpt
     control,
     calls: new Map([...entry.calls].filter(([, call]) => call.stepId === open)),
   })
-}
-
-function isDue(memory: Memory, { checkpoint, lease, wakeAt }: Entry): boolean {
-  const now = memory.clock.now()
-  return !isEndedPhase(checkpoint) && wakeAt !== null && wakeAt <= now && (lease === null || lease.until <= now)
-}
-
-function unsettled(entry: Entry | undefined, after: number): readonly Delivery[] {
-  if (entry === undefined) return []
-  return entry.deliveries.filter((delivery) => delivery.position > after && !entry.settled.has(delivery.id))
-}
-
-function commit(memory: Memory, session: Session, change: Commit, ttlMs: number): CommitOutcome {
-  checkCommit(session, change)
-  const { id } = session.facts
-  const entry = memory.sessions.get(id)
-  if (entry === undefined || entry.epoch !== session.lease.epoch) return { kind: 'fenced' }
-  const { length } = change.events
-  if (entry.revision === session.revision + 1) return { kind: 'committed', events: length === 0 ? [] : entry.events.slice(-length) }
-  if (entry.revision !== session.revision) {
-    throw new PerdureError('INTERNAL', `a commit to session ${id} builds on revision ${session.revision}, it is at ${entry.revision}`)
-  }
-  if (isOverlooked(entry, session, change)) return { kind: 'moved', arrived: unsettled(entry, session.inbox) }
-  apply(memory, entry, change, ttlMs)
-  return { kind: 'committed', events: record(entry, change.events) }
-}
-
-function isOverlooked(entry: Entry, session: Session, { guard }: Commit): boolean {
-  if (guard === 'inbox') return entry.deliveries.length !== session.inbox
-  return guard === 'control' && entry.control !== session.control
-}
-
-function apply(memory: Memory, entry: Entry, change: Commit, ttlMs: number): void {
-  const { checkpoint, history, park } = change
-  entry.revision += 1
-  entry.checkpoint = checkpoint
-  if (change.session !== null) entry.status = change.session.status
-  for (const delivery of change.settled) entry.settled.add(delivery.id)
-  for (const call of [...change.newCalls, ...change.changedCalls]) entry.calls.set(call.id, call)
-  entry.history.set(checkpoint.historyEpoch, [...(entry.history.get(checkpoint.historyEpoch) ?? []), ...history])
-  if (park === null && !isEndedPhase(checkpoint)) {
-    extend(memory, entry, ttlMs)
-  } else {
-    entry.lease = null
-    entry.wakeAt = isEndedPhase(checkpoint) ? null : (park?.wakeAt ?? null)
-  }
-}
-
-function record(entry: Entry, events: readonly NewEvent[]): readonly RecordedEvent[] {
-  const first = entry.events.length + 1
-  const recorded = events.map((event, index) => ({
-    ...event,
-    sessionId: entry.facts.id,
-    position: first + index,
-    endsWrite: index === events.length - 1,
-  }))
-  entry.events.push(...recorded)
-  return recorded
-}
-
-function append(memory: Memory, lease: Lease, events: readonly NewEvent[], ttlMs: number): AppendOutcome {
-  const entry = held(memory, lease)
-  if (entry === null) return { kind: 'fenced' }
-  extend(memory, entry, ttlMs)
-  return { kind: 'appended', events: record(entry, events) }
-}
-
-function renew(memory: Memory, lease: Lease, ttlMs: number): [SessionId, { inbox: number; control: number }][] {
-  const entry = held(memory, lease)
-  if (entry === null) return []
-  extend(memory, entry, ttlMs)
-  return [[lease.sessionId, { inbox: entry.deliveries.length, control: entry.control }]]
-}
-
-function held(memory: Memory, lease: Lease): Entry | null {
-  const entry = memory.sessions.get(lease.sessionId)
-  return entry?.epoch === lease.epoch && entry.lease?.owner === lease.owner ? entry : null
-}
-
-function extend(memory: Memory, entry: Entry, ttlMs: number): void {
-  const until = memory.clock.now() + ttlMs
-  if (entry.lease !== null) entry.lease.until = until
-  entry.wakeAt = until
-}
-
-function giveBack(memory: Memory, entry: Entry | null): void {
-  if (entry === null) return
-  entry.lease = null
-  entry.wakeAt = memory.clock.now()
 }
 
 function toTail(entry: Entry | undefined): { readonly position: number; readonly ended: boolean } {

@@ -74,13 +74,22 @@ async function readJson(message: IncomingMessage): Promise<unknown> {
 
 async function send(response: ServerResponse, reply: Reply): Promise<void> {
   response.writeHead(reply.status ?? 200, reply.headers ?? { 'content-type': 'text/event-stream' })
-  for (const piece of reply.pieces) {
-    if (!response.write(piece) && !response.destroyed) await Promise.race([once(response, 'drain'), once(response, 'close')])
-  }
+  for (const piece of reply.pieces) await write(response, piece)
   if (reply.then === 'silence') return
-  if (reply.then === 'late-end') await new Promise((resolve) => setImmediate(resolve))
+  if (reply.then === 'late-end') await new Promise((resolve) => setTimeout(resolve, 5))
   if (reply.then !== 'cut') response.end()
   else response.socket?.end(() => response.destroy())
+}
+
+/** Resolves when the piece has left: what is written at once would go out as one. */
+function write(response: ServerResponse, piece: string | Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    response.once('close', resolve)
+    response.write(piece, () => {
+      response.off('close', resolve)
+      resolve()
+    })
+  })
 }
 
 function portOf(address: AddressInfo | string | null): number {

@@ -1,6 +1,6 @@
 /**
  * append-events: streamed events of many sessions between their commits.
- * In: leases with the number of their events; the events, each with the index of its batch; time to live.
+ * In: leases, each with its events; time to live.
  * Out: for each batch the position of its last event when it was written; else whether its lease still holds.
  *
  * Heads are locked in the order of their ids and a locked one is skipped: two appends never wait for each other, and none waits
@@ -22,22 +22,24 @@ interface AppendRow {
 const APPEND_EVENTS = defineStatement<AppendRow>(
   'append-events',
   `WITH batches AS (
-  SELECT * FROM json_to_recordset($1::json) AS b(batch int, size int, ${LEASE_RECORD})
+  SELECT * FROM json_to_recordset($1::json) AS b(batch int, size int, events json, ${LEASE_RECORD})
 ), mine AS (
   SELECT b.* FROM batches b JOIN session_head h ON h.session_id = b.session_id AND h.epoch = b.epoch AND h.owner = b.owner AND h.open
+  WHERE h.session_id = ANY(ARRAY(SELECT session_id FROM batches))
   ORDER BY h.session_id FOR NO KEY UPDATE OF h SKIP LOCKED
 ), head AS (
   UPDATE session_head h SET
     last_seq = h.last_seq + mine.size,
-    lease_until = clock_timestamp() + $3 * interval '1 millisecond',
-    wake_at = clock_timestamp() + $3 * interval '1 millisecond'
+    lease_until = clock_timestamp() + $2 * interval '1 millisecond',
+    wake_at = clock_timestamp() + $2 * interval '1 millisecond'
   FROM mine WHERE h.session_id = mine.session_id AND h.epoch = mine.epoch AND h.owner IS NOT NULL AND h.open
-  RETURNING h.session_id, h.last_seq, mine.batch, mine.size
+  RETURNING h.session_id, h.last_seq, mine.batch, mine.size, mine.events
 ), event_rows AS (
   INSERT INTO event (session_id, position, type, turn_id, step_index, attempt, ends_write, version, data, at)
   SELECT head.session_id, head.last_seq - head.size + e.ordinal, e.type, e.turn_id, e.step_index, e.attempt, e.ordinal = head.size,
     ${EVENT_VERSION}, e.data, e.at
-  FROM head JOIN json_to_recordset($2::json) AS e(batch int, ordinal int, ${EVENT_RECORD}) ON e.batch = head.batch
+  FROM head, ROWS FROM (json_to_recordset(head.events) AS (${EVENT_RECORD})) WITH ORDINALITY
+    AS e(type, turn_id, step_index, attempt, data, at, ordinal)
 )
 SELECT b.batch, head.last_seq,
   EXISTS (SELECT FROM session_head h WHERE h.session_id = b.session_id AND h.epoch = b.epoch AND h.owner = b.owner AND h.open) AS held
@@ -50,17 +52,15 @@ export async function appendEvents(
   ttlMs: number,
 ): Promise<ReadonlyMap<SessionId, AppendOutcome>> {
   if (batches.length === 0) return new Map()
-  const heads = batches.map(({ lease, events }, batch) => ({
+  const records = batches.map(({ lease, events }, batch) => ({
     batch,
     size: events.length,
+    events: events.map(toEventRecord),
     session_id: lease.sessionId,
     epoch: lease.epoch,
     owner: lease.owner,
   }))
-  const records = batches.flatMap(({ events }, batch) =>
-    events.map((event, index) => ({ batch, ordinal: index + 1, ...toEventRecord(event) })),
-  )
-  const rows = await database.query(APPEND_EVENTS, [toJson(heads), toJson(records), ttlMs])
+  const rows = await database.query(APPEND_EVENTS, [toJson(records), ttlMs])
   const byBatch = new Map(rows.map((row) => [row.batch, row]))
   return new Map(batches.map((batch, index) => [batch.lease.sessionId, toOutcome(batch, byBatch.get(index))]))
 }

@@ -1,7 +1,9 @@
 /**
  * The rows that a commit writes beside the head, one common table expression each. Every part takes one JSON parameter, names the
- * rows by their key and hangs on `head`, so that nothing is written when the head did not match. A commit is made of the parts
- * that it needs; which ones is its shape, and the letters of the shape are part of the prepared statement's name.
+ * rows by their key and hangs on `head`, so that nothing is written when the head did not match. $1 is the session.
+ *
+ * A commit is made of the parts that it needs; which ones is its shape, and the letters of the shape are part of the prepared
+ * statement's name.
  */
 import { CHECKPOINT_VERSION, type Checkpoint } from '../../session/checkpoint.js'
 import type { ClosedStep, ClosedTurn, Commit, SessionChange, SettledDelivery, StepRow, TurnRow } from '../../session/commit.js'
@@ -44,7 +46,7 @@ function checkpointPart(checkpoint: Checkpoint): CommitPart {
     sql: (parameter) => `checkpoint_row AS (
   UPDATE checkpoint SET revision = head.revision, version = x.version, open_step_id = x.open_step_id, body = x.body
   FROM head, json_to_record(${parameter}::json) AS x(version int, open_step_id text, body jsonb)
-  WHERE checkpoint.session_id = head.session_id)`,
+  WHERE checkpoint.session_id = $1)`,
     value: toJson({ version: CHECKPOINT_VERSION, open_step_id: phase.kind === 'acting' ? phase.step.id : null, body: checkpoint }),
   }
 }
@@ -56,7 +58,7 @@ function sessionPart(change: SessionChange): CommitPart {
   UPDATE session SET status = x.status, usage = x.usage, updated_at = x.at, end_reason = x.end_reason, error = x.error,
     ended_at = CASE WHEN x.end_reason IS NOT NULL THEN x.at END
   FROM head, json_to_record(${parameter}::json) AS x(status "SessionStatus", usage jsonb, at timestamptz, end_reason "SessionEndReason", error jsonb)
-  WHERE session.id = head.session_id)`,
+  WHERE session.id = $1)`,
     value: toJson({
       status: change.status,
       usage: change.usage,
@@ -100,8 +102,8 @@ function closedTurnPart(turn: ClosedTurn): CommitPart {
     letter: 'q',
     sql: (parameter) => `closed_turn AS (
   UPDATE turn SET status = x.status, output = x.output, error = x.error, usage = x.usage, active_ms = x.active_ms, ended_at = x.ended_at
-  FROM head, json_to_record(${parameter}::json) AS x(id text, ${TURN_END})
-  WHERE turn.id = x.id AND turn.session_id = head.session_id)`,
+  FROM head, json_to_record(${parameter}::json) AS x(${TURN_END})
+  WHERE turn.id = (${parameter}::json ->> 'id') AND turn.session_id = $1)`,
     value: toJson({ id: turn.id, ...toTurnEnd(turn) }),
   }
 }
@@ -133,9 +135,9 @@ function closedStepPart(step: ClosedStep): CommitPart {
     sql: (parameter) => `closed_step AS (
   UPDATE step SET status = x.status, text = x.text, reasoning = x.reasoning, finish_reason = x.finish_reason, usage = x.usage,
     error = x.error, ended_at = x.ended_at
-  FROM head, json_to_record(${parameter}::json) AS x(id text, status "StepStatus", text text, reasoning text, finish_reason "FinishReason",
+  FROM head, json_to_record(${parameter}::json) AS x(status "StepStatus", text text, reasoning text, finish_reason "FinishReason",
     usage jsonb, error jsonb, ended_at timestamptz)
-  WHERE step.id = x.id AND step.session_id = head.session_id)`,
+  WHERE step.id = (${parameter}::json ->> 'id') AND step.session_id = $1)`,
     value: toJson({ id, status, text, reasoning, usage, error, finish_reason: step.finishReason, ended_at: toTime(step.endedAt) }),
   }
 }
@@ -149,19 +151,24 @@ function insertCalls(parameter: string): string {
   FROM head, json_to_recordset(${parameter}::json) AS x(${CALL_RECORD}))`
 }
 
+// PostgreSQL takes a record set for a hundred rows and might rather read a whole small table; the array makes it go by the keys.
 function updateCalls(parameter: string): string {
-  return `changed_calls AS (
+  return `changes AS (
+  SELECT * FROM json_to_recordset(${parameter}::json) AS x(${CALL_CHANGE})
+), changed_calls AS (
   UPDATE tool_call SET status = x.status, started_at = x.started_at, output = x.output, result_text = x.result_text, error = x.error,
     truncated_bytes = x.truncated_bytes, ended_at = x.ended_at
-  FROM head, json_to_recordset(${parameter}::json) AS x(${CALL_CHANGE})
-  WHERE tool_call.id = x.id AND tool_call.session_id = head.session_id)`
+  FROM head, changes x
+  WHERE tool_call.id = ANY(ARRAY(SELECT id FROM changes)) AND tool_call.id = x.id AND tool_call.session_id = $1)`
 }
 
 function settleDeliveries(parameter: string): string {
-  return `settled AS (
+  return `outcomes AS (
+  SELECT * FROM json_to_recordset(${parameter}::json) AS x(id text, status "DeliveryStatus", turn_id text, rejection jsonb, at timestamptz)
+), settled AS (
   UPDATE delivery SET status = x.status, turn_id = x.turn_id, rejection = x.rejection, settled_at = x.at
-  FROM head, json_to_recordset(${parameter}::json) AS x(id text, status "DeliveryStatus", turn_id text, rejection jsonb, at timestamptz)
-  WHERE delivery.id = x.id AND delivery.session_id = head.session_id)`
+  FROM head, outcomes x
+  WHERE delivery.id = ANY(ARRAY(SELECT id FROM outcomes)) AND delivery.id = x.id AND delivery.session_id = $1)`
 }
 
 function toSettledRecord(delivery: SettledDelivery): object {

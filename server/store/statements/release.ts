@@ -8,9 +8,12 @@ import { LEASE_RECORD, toLeases } from '../lease-row.js'
 
 const RELEASE = defineStatement<never>(
   'release',
-  `WITH mine AS (
-  SELECT l.session_id, l.epoch FROM json_to_recordset($1::json) AS l(${LEASE_RECORD})
+  `WITH leases AS (
+  SELECT * FROM json_to_recordset($1::json) AS l(${LEASE_RECORD})
+), mine AS (
+  SELECT l.session_id, l.epoch FROM leases l
   JOIN session_head h ON h.session_id = l.session_id AND h.epoch = l.epoch AND h.owner = l.owner
+  WHERE h.session_id = ANY(ARRAY(SELECT session_id FROM leases))
   ORDER BY h.session_id FOR NO KEY UPDATE OF h
 )
 UPDATE session_head h SET owner = NULL, lease_until = NULL, wake_at = clock_timestamp()

@@ -47,6 +47,14 @@ export function testClaim(subject: Subject): void {
       expect({ ...second, lease: first.lease }).toEqual(first)
     })
 
+    it('leaves a driven session to its driver, though a message made it due', async () => {
+      const { store, clock } = subject()
+      const { facts } = await claimNew(subject())
+      await store.deliver(facts.id, message(clock), null)
+      expect(await store.claim(facts.id, { owner: ids.next('wrk'), ttlMs: TTL_MS, agents: [facts.agent] })).toBe('not-due')
+      expect(await store.sweep({ agents: [facts.agent], limit: 1 })).toEqual([])
+    })
+
     it('never takes an ended session', async () => {
       const { store, clock } = subject()
       const session = await claimNew(subject())

@@ -1,0 +1,124 @@
+/** The driven side of the memory store: what stands of a session, its lease, and what a commit does to it. */
+import type { Clock } from '../../server/clock.js'
+import { PerdureError } from '../../server/errors.js'
+import type { CallId, DeliveryId, SessionId } from '../../server/ids.js'
+import { isEndedPhase, type Checkpoint } from '../../server/session/checkpoint.js'
+import type { CallRow, Commit } from '../../server/session/commit.js'
+import type { Delivery } from '../../server/session/deliveries.js'
+import type { NewEvent, RecordedEvent } from '../../server/session/events.js'
+import type { HistoryItem } from '../../server/session/history.js'
+import type { AppendOutcome, CommitOutcome, Duplicate, LeaseNews } from '../../server/session/ports.js'
+import type { Lease, Session, SessionFacts } from '../../server/session/session.js'
+import type { SessionStatus } from '../../server/session/status.js'
+import { checkCommit } from '../../server/store/check-commit.js'
+
+export interface Entry {
+  readonly facts: SessionFacts
+  readonly addresses: readonly string[]
+  status: SessionStatus
+  checkpoint: Checkpoint
+  epoch: number
+  revision: number
+  lease: { readonly owner: string; until: number } | null
+  wakeAt: number | null
+  control: number
+  readonly deliveries: Delivery[]
+  readonly settled: Set<DeliveryId>
+  readonly calls: Map<CallId, CallRow>
+  readonly history: Map<number, HistoryItem[]>
+  readonly events: RecordedEvent[]
+}
+export interface Memory {
+  readonly clock: Clock
+  readonly sessions: Map<SessionId, Entry>
+  readonly keys: Map<string, Duplicate & { readonly hash: string }>
+}
+
+export function isDue(memory: Memory, { checkpoint, lease, wakeAt }: Entry): boolean {
+  const now = memory.clock.now()
+  return !isEndedPhase(checkpoint) && wakeAt !== null && wakeAt <= now && (lease === null || lease.until <= now)
+}
+
+export function unsettled(entry: Entry | undefined, after: number): readonly Delivery[] {
+  if (entry === undefined) return []
+  return entry.deliveries.filter((delivery) => delivery.position > after && !entry.settled.has(delivery.id))
+}
+
+export function commit(memory: Memory, session: Session, change: Commit, ttlMs: number): CommitOutcome {
+  checkCommit(session, change)
+  const { id } = session.facts
+  const entry = memory.sessions.get(id)
+  if (entry === undefined || entry.epoch !== session.lease.epoch) return { kind: 'fenced' }
+  const { length } = change.events
+  if (entry.revision === session.revision + 1) return { kind: 'committed', events: length === 0 ? [] : entry.events.slice(-length) }
+  if (entry.revision !== session.revision) {
+    throw new PerdureError('INTERNAL', `a commit to session ${id} builds on revision ${session.revision}, it is at ${entry.revision}`)
+  }
+  if (isOverlooked(entry, session, change)) return { kind: 'moved', arrived: unsettled(entry, session.inbox) }
+  apply(memory, entry, change, ttlMs)
+  return { kind: 'committed', events: record(entry, change.events) }
+}
+
+function isOverlooked(entry: Entry, session: Session, { guard }: Commit): boolean {
+  if (guard === 'inbox') return entry.deliveries.length !== session.inbox
+  return guard === 'control' && entry.control !== session.control
+}
+
+function apply(memory: Memory, entry: Entry, change: Commit, ttlMs: number): void {
+  const { checkpoint, history, park } = change
+  entry.revision += 1
+  entry.checkpoint = checkpoint
+  if (change.session !== null) entry.status = change.session.status
+  for (const delivery of change.settled) entry.settled.add(delivery.id)
+  for (const call of [...change.newCalls, ...change.changedCalls]) entry.calls.set(call.id, call)
+  entry.history.set(checkpoint.historyEpoch, [...(entry.history.get(checkpoint.historyEpoch) ?? []), ...history])
+  if (park === null && !isEndedPhase(checkpoint)) {
+    extend(memory, entry, ttlMs)
+  } else {
+    entry.lease = null
+    entry.wakeAt = isEndedPhase(checkpoint) ? null : (park?.wakeAt ?? null)
+  }
+}
+
+function record(entry: Entry, events: readonly NewEvent[]): readonly RecordedEvent[] {
+  const first = entry.events.length + 1
+  const recorded = events.map((event, index) => ({
+    ...event,
+    sessionId: entry.facts.id,
+    position: first + index,
+    endsWrite: index === events.length - 1,
+  }))
+  entry.events.push(...recorded)
+  return recorded
+}
+
+export function append(memory: Memory, lease: Lease, events: readonly NewEvent[], ttlMs: number): AppendOutcome {
+  const entry = held(memory, lease)
+  if (entry === null) return { kind: 'fenced' }
+  extend(memory, entry, ttlMs)
+  return { kind: 'appended', events: record(entry, events) }
+}
+
+export function renew(memory: Memory, lease: Lease, ttlMs: number): [SessionId, LeaseNews][] {
+  const entry = held(memory, lease)
+  if (entry === null) return []
+  extend(memory, entry, ttlMs)
+  return [[lease.sessionId, { inbox: entry.deliveries.length, control: entry.control }]]
+}
+
+export function held(memory: Memory, lease: Lease): Entry | null {
+  const entry = memory.sessions.get(lease.sessionId)
+  return entry?.epoch === lease.epoch && entry.lease?.owner === lease.owner ? entry : null
+}
+
+export function extend(memory: Memory, entry: Entry, ttlMs: number): void {
+  const until = memory.clock.now() + ttlMs
+  if (entry.lease !== null) entry.lease.until = until
+  entry.wakeAt = until
+}
+
+export function giveBack(memory: Memory, entry: Entry | null): void {
+  if (entry === null) return
+  entry.lease = null
+  entry.wakeAt = memory.clock.now()
+}
