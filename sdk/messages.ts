@@ -5,7 +5,8 @@
  * - M1 Idempotent: what was folded before changes nothing, so that a snapshot may overlap with the events that follow it.
  * - M2 Convergent: streamed pieces are a preview. The event that completes a block, or requests a call, carries the whole and decides
  *   the place among the finished parts; who missed pieces, or joined in their middle, ends with the same state.
- * - M3 A piece is taken only where it fits: its block's length is its offset, its attempt is the one that runs.
+ * - M3 A piece adds what lies beyond the end of its block, and only without a hole, in the attempt that runs; it may come again, alone
+ *   or joined with the next one.
  * - M4 The end of an attempt takes back what it left unfinished (STEP_RETRYING, STEP_INTERRUPTED).
  */
 import type { SessionEventType } from './generated/operations.js'

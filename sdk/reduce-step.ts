@@ -57,11 +57,19 @@ function addPiece(message: AssistantMessage, attempt: number, piece: Piece): Ass
   const id = piece.type === 'LLM_TOOL_INPUT' ? piece.callId : piece.blockId
   const at = message.parts.findIndex((part) => part.id === id)
   const part = message.parts[at] ?? newPart(piece, attempt)
-  if (isFinished(part) || streamedText(part).length !== piece.offset) return message
-  const longer = part.type === 'tool' ? { ...part, inputText: part.inputText + piece.text } : { ...part, text: part.text + piece.text }
+  if (isFinished(part)) return message
+  const text = extend(streamedText(part), piece)
+  if (text === null) return message
+  const longer = part.type === 'tool' ? { ...part, inputText: text } : { ...part, text }
   const parts = at === -1 ? [...message.parts, longer] : message.parts.with(at, longer)
   // The start of a later attempt is told by its first piece too.
   return attempt > message.attempt ? { ...message, attempt, status: 'running', error: null, parts } : { ...message, parts }
+}
+
+/** The text with what the piece adds to it; null when it adds nothing, or pieces before it are missing. */
+function extend(text: string, { offset, text: added }: Piece): string | null {
+  if (offset > text.length || offset + added.length <= text.length) return null
+  return text + added.slice(text.length - offset)
 }
 
 function newPart(piece: Piece, attempt: number): MessagePart {

@@ -54,7 +54,12 @@ export interface Perdure {
   readonly info: {
     readonly agents: readonly string[]
     readonly models: readonly string[]
-    readonly storage: { readonly kind: 'embedded' | 'postgres'; readonly location: string; readonly sessions: number; readonly recovered: number }
+    readonly storage: {
+      readonly kind: 'embedded' | 'postgres'
+      readonly location: string
+      readonly sessions: number
+      readonly recovered: number
+    }
   }
   /** Answers GraphQL at /graphql, for a server of your own. Sessions are driven whether or not `listen` is called. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void

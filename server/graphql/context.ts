@@ -33,7 +33,7 @@ export type Authenticate = (request: Request) => Caller | null | Promise<Caller 
 /** What the API needs of this process. */
 export interface GraphqlServices {
   readonly prisma: PrismaClient
-  readonly store: Pick<SessionStore, 'findAddress' | 'readTails'>
+  readonly store: Pick<SessionStore, 'findAddress'>
   readonly intake: Intake
   readonly feed: Pick<Feed, 'follow'>
   readonly coordinator: Pick<Coordinator, 'announce' | 'onAnnounce'>

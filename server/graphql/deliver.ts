@@ -78,13 +78,27 @@ async function toProblem(outcome: Refusal, target: Target, { sessions }: Graphql
     case 'mismatch':
       return problems.idempotencyMismatch()
     case 'not-found':
-      return target.kind === 'address' ? problems.noHolder(target.address) : problems.notFound('No such session.', null)
+      return toAbsence(target)
     case 'address-taken':
       return problems.addressTaken(outcome.address, (await sessions.load(outcome.holder))?.id ?? null)
     case 'busy':
       return problems.limitExceeded('Too many callers use this address at once; try again.', 'callers of one address', BUSY_RETRY_MS)
     default:
       return assertNever(outcome)
+  }
+}
+
+/** An address that is not free, and yet nobody within reach holds it, cannot be had: that cannot be kept from who wants to claim it. */
+function toAbsence(target: Target): problems.NotFound | problems.AddressTaken {
+  switch (target.kind) {
+    case 'address':
+      return target.create === null ? problems.noHolder(target.address) : problems.addressTaken(target.address, null)
+    case 'session':
+      return problems.noSession(target.id)
+    case 'create':
+      throw new Error(`creating a session for ${target.spec.agent} answered that there is none`)
+    default:
+      return assertNever(target)
   }
 }
 

@@ -29,7 +29,7 @@ export function noSession(id: string): NotFound {
 }
 
 export function noHolder(address: string): NotFound {
-  return notFound(`No open session that you may see holds the address "${address}"; give \`create\` to begin one.`, null)
+  return notFound(`No open session that you may see holds the address "${address}"; a send with \`create\` begins one.`, null)
 }
 
 export function noAgent(name: string, names: readonly string[]): NotFound {
@@ -55,13 +55,13 @@ export function sessionEnded(sessionId: string): SessionEnded {
   }
 }
 
+/** `holder`: null when the caller may not see who it is. */
 export function addressTaken(address: string, holder: string | null): AddressTaken {
-  return {
-    __typename: 'AddressTakenError',
-    message: `An open session holds the address "${address}"; send to the address instead, or end that session first.`,
-    address,
-    holder,
-  }
+  const message =
+    holder === null
+      ? `An open session that you may not see holds the address "${address}"; choose another.`
+      : `Session ${holder} holds the address "${address}"; send to the address instead, or end that session first.`
+  return { __typename: 'AddressTakenError', message, address, holder }
 }
 
 export function idempotencyMismatch(): IdempotencyMismatch {

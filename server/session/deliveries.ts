@@ -6,8 +6,6 @@ export const DELIVERY_KINDS = ['MESSAGE', 'CANCEL', 'END'] as const
 export type DeliveryKind = (typeof DELIVERY_KINDS)[number]
 export const TURN_POLICIES = ['STEER', 'QUEUE'] as const
 export type TurnPolicy = (typeof TURN_POLICIES)[number]
-export const DELIVERY_STATUSES = ['ACCEPTED', 'APPLIED', 'REJECTED'] as const
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
 export interface MessageContent {
   readonly kind: 'MESSAGE'

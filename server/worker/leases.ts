@@ -54,7 +54,7 @@ class LeaseBook implements Leases {
   readonly #options: LeasesOptions
   readonly #held = new Map<SessionId, Held>()
   #ticks = 0
-  #stopped = false
+  #isRenewing = false
   #cancelTimer = (): void => undefined
 
   constructor(options: LeasesOptions) {
@@ -85,20 +85,17 @@ class LeaseBook implements Leases {
   }
 
   stop(): void {
-    this.#stopped = true
     this.#cancelTimer()
   }
 
-  /** Deadlines are looked at twice as often as leases are renewed. */
+  /** Deadlines are looked at twice as often as leases are renewed, and also while a renewal is not answered. */
   #schedule(): void {
-    if (this.#stopped) return
     const { clock, ttlMs } = this.#options
     this.#cancelTimer = clock.after(ttlMs / 6, () => {
+      this.#schedule()
       this.#checkDeadlines()
       this.#ticks += 1
-      void (this.#ticks % 2 === 0 ? this.#renew() : Promise.resolve()).finally(() => {
-        this.#schedule()
-      })
+      if (this.#ticks % 2 === 0 && !this.#isRenewing) void this.#renew()
     })
   }
 
@@ -108,11 +105,14 @@ class LeaseBook implements Leases {
     if (entries.length === 0) return
     const sentAt = clock.monotonic()
     const leases = entries.map((entry) => entry.lease)
+    this.#isRenewing = true
     try {
       const news = await store.renew(leases, ttlMs)
       for (const entry of entries) this.#takeNews(entry, news.get(entry.lease.sessionId)?.inbox, sentAt)
     } catch (thrown) {
       log.warn(`leases could not be renewed: ${toMessage(thrown)}`, { count: entries.length })
+    } finally {
+      this.#isRenewing = false
     }
   }
 

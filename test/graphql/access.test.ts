@@ -80,13 +80,20 @@ describe('who may write to a session', () => {
   it('nobody who may not see it: it is not found, also behind its address, and nothing reaches it', async () => {
     const before = await api.prisma.delivery.count({ where: { sessionId: anns } })
     const missing = createIdSource().next('ses')
-    for (const create of [null, { agent: 'hello' }]) {
-      const to = { address: { address: 'slack:anns', create } }
-      const seen = await api.as<object>('bob', MUTATIONS, { id: anns, to })
-      const absent = await api.as<object>('bob', MUTATIONS, { id: missing, to: { address: { address: 'slack:anns' } } })
-      expect(JSON.stringify(seen.data).replaceAll(anns, missing)).toBe(JSON.stringify(absent.data))
-      for (const outcome of Object.values(seen.data)) expect(outcome).toMatchObject({ __typename: 'NotFoundError' })
-    }
+    const seen = await api.as<object>('bob', MUTATIONS, { id: anns, to: { address: { address: 'slack:anns' } } })
+    const absent = await api.as<object>('bob', MUTATIONS, { id: missing, to: { session: missing } })
+    for (const outcome of [...Object.values(seen.data), ...Object.values(absent.data)])
+      expect(outcome).toMatchObject({ __typename: 'NotFoundError' })
+    expect(Object.values(seen.data).slice(2)).toEqual(
+      JSON.parse(JSON.stringify(Object.values(absent.data).slice(2)).replaceAll(missing, anns)),
+    )
+    const claim = { address: { address: 'slack:anns', create: { agent: 'hello' } } }
+    expect((await api.as<object>('bob', MUTATIONS, { id: missing, to: claim })).data).toMatchObject({
+      send: {
+        __typename: 'AddressTakenError',
+        message: 'An open session that you may not see holds the address "slack:anns"; choose another.',
+      },
+    })
     expect(await api.prisma.delivery.count({ where: { sessionId: anns } })).toBe(before)
   })
 

@@ -103,8 +103,8 @@ describe('sessionChanged', () => {
     expect(await all.take()).toMatchObject({ session: { id: anns } })
     const bobs = await create("bob's", 'bob')
     expect(await bob.take()).toMatchObject({ session: { id: bobs } })
-    await bob.leave()
     await all.leave()
+    await bob.leave()
   })
 
   it('ends with UNAUTHENTICATED when the credentials are not good any more, and forgets what a caller may no longer see', async () => {

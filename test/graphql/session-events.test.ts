@@ -216,3 +216,17 @@ describe('a subscription is asked again every minute whose it is', () => {
     await vi.waitFor(() => expect(clock.pending).toBe(0))
   })
 })
+
+describe('a fault on the way', () => {
+  it('is masked, and ends the subscription', async () => {
+    await api.prisma.$executeRaw`ALTER TABLE session_head RENAME TO gone`
+    try {
+      const messages: Message[] = []
+      for await (const message of follow({ session: { id: told } })) messages.push(message)
+      expect(messages).toMatchObject([{ errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }] }])
+      expect(JSON.stringify(messages)).not.toMatch(/session_head|prisma/i)
+    } finally {
+      await api.prisma.$executeRaw`ALTER TABLE gone RENAME TO session_head`
+    }
+  })
+})

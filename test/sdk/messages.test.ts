@@ -52,6 +52,18 @@ describe('the conversation as a fold', () => {
     )
   })
 
+  it('a piece that comes again, joined with the next one, adds only what is new (M3)', () => {
+    const piece = (offset: number, text: string) => event('LLM_CHUNK', { blockId: 'b', offset, text })
+    const state = toMessages([
+      event('STEP_STARTED', { model: 'm' }),
+      piece(0, 'one '),
+      piece(0, 'one two '),
+      piece(4, 'two '),
+      piece(8, 'three'),
+    ])
+    expect(onlyAssistant(state).parts).toMatchObject([{ text: 'one two three' }])
+  })
+
   it('whoever missed every streamed piece ends with the same state (M2)', () => {
     fc.assert(
       fc.property(logs, (log) => {
