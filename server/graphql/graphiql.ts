@@ -68,35 +68,39 @@ const LOGO =
 /** Each runs as it stands, from the first to the last; none needs an id from another. */
 export function defaultTabs(agent: string): readonly string[] {
   return [
-    `# Say hello: creates a session at the address, or continues it.
+    `# Say hello: begins a session, or goes on with it.
 mutation SayHello {
   send(input: {
-    to: { address: { address: "graphiql:demo", create: { agent: ${JSON.stringify(agent)} } } }
+    to: { address: {
+      address: "graphiql:demo"
+      create: { agent: ${JSON.stringify(agent)} }
+    } }
     message: { text: "What can you do?" }
   }) {
-    __typename
-    ... on SendPayload { session { id status } created duplicate }
+    ... on SendPayload { created session { id status } }
     ... on Problem { code message }
   }
 }
 `,
-    `# Watch it live: replays the last 50 events, then follows. Say hello again, and look here.
+    `# Watch it live. Say hello again meanwhile.
 subscription WatchItLive {
   sessionEvents(session: { address: "graphiql:demo" }, last: 50) {
-    ... on SessionEventsBatch { cursor caughtUp events { type at ... on LlmChunk { text } } }
+    ... on SessionEventsBatch {
+      cursor caughtUp
+      events { type at ... on LlmChunk { text } }
+    }
     ... on Problem { code message }
   }
 }
 `,
-    `# See what happened: turns with what was said, how long it took, and which tools ran.
+    `# See what happened: turns, answers, times, tools.
 query SeeWhatHappened {
   sessionByAddress(address: "graphiql:demo") {
-    status
-    usage { totalTokens }
+    status usage { totalTokens }
     turns(last: 5) {
       nodes {
         number status userInput assistantOutput latencyMs
-        toolCalls(first: 10) { nodes { name status durationMs } }
+        toolCalls(first: 10) { nodes { name status } }
       }
     }
   }
