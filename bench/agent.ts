@@ -7,6 +7,8 @@ import { scripted } from '../server/models/scripted.js'
 export const AGENT = 'bench'
 export const SIMPLE = 'Good morning'
 
+const ZONE = { type: 'object', properties: { zone: { type: 'string' } }, required: ['zone'], additionalProperties: false } as const
+
 /** A message that makes the model call a tool so many times, one a step. */
 export function askForSteps(steps: number): string {
   return `steps ${steps}`
@@ -26,6 +28,6 @@ export function createBenchAgent(onModelCall: (at: number) => void): Agent {
       },
       { tokensPerChunk: Infinity },
     ),
-    tools: { clock: defineTool({ description: 'Tells the time.', execute: () => ({ hour: 12, minute: 0 }) }) },
+    tools: { clock: defineTool({ description: 'Tells the time.', input: ZONE, execute: () => ({ hour: 12, minute: 0 }) }) },
   })
 }

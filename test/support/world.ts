@@ -79,6 +79,8 @@ export function startWorld({ store, agents, slots = 4, leaseTtlMs = 600_000, swe
     until: (sessionId: SessionId, done: (log: readonly RecordedEvent[]) => boolean) => untilLog(store, coordinator, sessionId, done),
     /** Resolves with the log once the session rests or has ended and nothing waits in its inbox. */
     untilRest: (sessionId: SessionId) => untilLog(store, coordinator, sessionId, isAtRest),
+    /** Resolves with the next event of the type that is published. Call it before what causes it can be over. */
+    untilNext: (sessionId: SessionId, type: RecordedEvent['type']) => untilPublished(coordinator, sessionId, type),
     stop: () => pool.stop(1000),
   }
 }
@@ -100,6 +102,24 @@ async function untilLog(
     } finally {
       unsubscribe()
     }
+  }
+}
+
+async function untilPublished(
+  coordinator: ReturnType<typeof createLocalCoordinator>,
+  sessionId: SessionId,
+  type: RecordedEvent['type'],
+): Promise<RecordedEvent> {
+  let take = (_event: RecordedEvent): void => undefined
+  const found = new Promise<RecordedEvent>((resolve) => (take = resolve))
+  const unsubscribe = await coordinator.subscribe(sessionId, (events) => {
+    const event = events.find((one) => one.type === type)
+    if (event !== undefined) take(event)
+  })
+  try {
+    return await found
+  } finally {
+    unsubscribe()
   }
 }
 
