@@ -84,7 +84,10 @@ mutation SayHello {
 `,
     `# Watch it live. Say hello again meanwhile.
 subscription WatchItLive {
-  sessionEvents(session: { address: "graphiql:demo" }, last: 50) {
+  sessionEvents(
+    session: { address: "graphiql:demo" }
+    last: 50
+  ) {
     ... on SessionEventsBatch {
       cursor caughtUp
       events { type at ... on LlmChunk { text } }

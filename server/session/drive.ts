@@ -72,6 +72,7 @@ export async function drive(claimed: Session, ports: DrivePorts, signals: DriveS
         continue
       }
       const commit = withParking(session, settled, circumstances, ports)
+      effects.dismiss(commit.changedCalls)
       const pending = await stream.take()
       const outcome = await commitDurably(session, { ...commit, events: [...pending, ...commit.events] }, ports, signals.lost)
       stream.resume(outcome.kind === 'moved' ? pending : [])

@@ -9,6 +9,7 @@ import { failedResult } from '../settle/calls.js'
 import { stepScope } from '../settle/turn.js'
 import type { HistoryItem } from '../history.js'
 import type { ModelStep } from '../checkpoint.js'
+import type { CallRow } from '../commit.js'
 import { modelKey, type Effect } from '../next.js'
 import type { Block, Outcome } from '../outcomes.js'
 import type { AgentPort, EventStream, Log, ToolContext } from '../ports.js'
@@ -69,6 +70,14 @@ export class Effects {
     return running?.model?.said() ?? []
   }
 
+  /** Stops the tools whose calls are about to be settled without their answer: nothing of them is shown after that. */
+  dismiss(settled: readonly CallRow[]): void {
+    for (const { id, result } of settled) {
+      const running = this.#running.get(id)
+      if (result !== null && running?.outcome === null) running.abort.abort(new PerdureError('CANCELLED', 'the call is not waited for'))
+    }
+  }
+
   stopAll(reason: PerdureError): void {
     for (const { abort } of this.#running.values()) abort.abort(reason)
     this.#running.clear()
@@ -112,7 +121,7 @@ export class Effects {
       clock,
       context: this.#context(session, effect, signal),
       progress: (output) => {
-        if (!this.#running.has(effect.key)) return
+        if (signal.aborted) return
         stream.emit({ type: 'TOOL_CALL_PROGRESS', data: { callId: row.id, output }, at: clock.now(), ...scope })
       },
     })

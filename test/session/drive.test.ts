@@ -1,0 +1,306 @@
+/** One process drives a session: what it does when everything goes well, and when something comes in between. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { defineAgent, type AgentOptions } from '../../server/agents/define-agent.js'
+import { defineTool } from '../../server/agents/define-tool.js'
+import { createIdSource, type SessionId } from '../../server/ids.js'
+import type { Script } from '../../server/models/script.js'
+import { scripted, scriptedFailure } from '../../server/models/scripted.js'
+import type { DeliveryContent } from '../../server/session/deliveries.js'
+import type { ToolContext } from '../../server/session/ports.js'
+import { expectSound } from '../support/expect-sound.js'
+import { ALICE, BOB } from '../support/world.js'
+import { beforeCommit } from './interposed-store.js'
+import { afterDeliveries, afterTurns, createGate, createWorlds, typesOf, type Worlds } from './worlds.js'
+
+const open: Worlds[] = []
+const ids = createIdSource()
+
+function worldsOf(script: Script, tools: AgentOptions['tools'] = {}, limits: AgentOptions['limits'] = {}): Worlds {
+  const agent = defineAgent({ name: 'support', model: scripted(script), instructions: 'You help.', tools, limits })
+  const worlds = createWorlds([agent])
+  open.push(worlds)
+  return worlds
+}
+
+afterEach(async () => {
+  for (const worlds of open.splice(0)) {
+    await worlds.stop()
+    expect(worlds.faults).toEqual([])
+  }
+})
+
+function toolOf(execute: (context: ToolContext) => unknown) {
+  return defineTool({ description: 'Works.', input: { type: 'object' }, execute: (_, context) => execute(context) })
+}
+
+/** As another process would: durable, and nobody is woken. */
+async function deliverUnseen({ store }: Worlds, sessionId: SessionId, content: DeliveryContent): Promise<void> {
+  await store.deliver(sessionId, { id: ids.next('dlv'), by: BOB, content, acceptedAt: Date.now() }, null)
+}
+
+describe('a session', () => {
+  test('answers a message and rests', async () => {
+    const worlds = worldsOf(({ lastUserText }) => `You said ${lastUserText}.`)
+    const world = worlds.start()
+    const sessionId = await world.open('support', 'hello')
+    const log = await world.untilRest(sessionId)
+    await expectSound(worlds.store, sessionId)
+    expect(log.filter((event) => event.type !== 'LLM_CHUNK').map((event) => event.type)).toEqual([
+      'SESSION_STARTED',
+      'TURN_STARTED',
+      'MESSAGE_RECEIVED',
+      'DELIVERY_SETTLED',
+      'STEP_STARTED',
+      'MESSAGE_COMPLETED',
+      'STEP_COMPLETED',
+      'TURN_COMPLETED',
+      'SESSION_WAITING',
+    ])
+    expect(log.find((event) => event.type === 'TURN_COMPLETED')).toMatchObject({ data: { output: 'You said hello.' } })
+  })
+
+  test('runs the tools that the model asks for side by side and gives it their results in call order', async () => {
+    const slow = createGate()
+    const read: string[][] = []
+    const worlds = worldsOf(
+      ({ step, toolResults }) => {
+        if (step === 0) return { calls: [{ name: 'slow' }, { name: 'quick' }] }
+        read.push(toolResults.map((result) => `${result.name}: ${result.text}`))
+        return 'Done.'
+      },
+      {
+        slow: toolOf(async () => {
+          await slow.opened
+          return 'slow result'
+        }),
+        quick: toolOf(() => {
+          slow.open()
+          return 'quick result'
+        }),
+      },
+    )
+    const world = worlds.start()
+    const sessionId = await world.open('support', 'go')
+    await world.untilRest(sessionId)
+    expect(read).toEqual([['slow: slow result', 'quick: quick result']])
+    await expectSound(worlds.store, sessionId)
+  })
+
+  test('remembers the turns before', async () => {
+    const worlds = worldsOf(({ userMessages, history }) => `${userMessages} messages, ${history.length} items`)
+    const world = worlds.start()
+    const sessionId = await world.open('support', 'one')
+    await world.until(sessionId, afterTurns(1))
+    await world.send(sessionId, 'two')
+    const log = await world.until(sessionId, afterTurns(2))
+    const outputs = log.flatMap((event) => (event.type === 'TURN_COMPLETED' ? [event.data.output] : []))
+    expect(outputs).toEqual(['1 messages, 1 items', '2 messages, 3 items'])
+    await expectSound(worlds.store, sessionId)
+  })
+
+  test('calls a failing provider again within the step, and retracts what the failed attempt had said', async () => {
+    let calls = 0
+    const worlds = worldsOf(() => {
+      calls += 1
+      return calls < 3 ? { text: 'I was say', fail: scriptedFailure('MODEL_UNAVAILABLE', { retryAfterMs: 1 }) } : 'At last.'
+    })
+    const world = worlds.start()
+    const sessionId = await world.open('support', 'go')
+    const log = await world.untilRest(sessionId)
+    expect(log.filter((event) => event.type === 'STEP_RETRYING')).toHaveLength(2)
+    expect(log.filter((event) => event.type === 'STEP_STARTED').map((event) => [event.stepIndex, event.attempt])).toEqual([
+      [0, 1],
+      [0, 2],
+      [0, 3],
+    ])
+    await expectSound(worlds.store, sessionId)
+  })
+
+  test('takes nothing any more once it has ended, of no kind', async () => {
+    const worlds = worldsOf(() => 'Hi.')
+    const world = worlds.start()
+    const sessionId = await world.open('support', 'hello')
+    await world.untilRest(sessionId)
+    await world.end(sessionId)
+    await world.until(sessionId, (log) => log.at(-1)?.type === 'SESSION_COMPLETED')
+    await expect(world.send(sessionId, 'late')).rejects.toThrow('ended')
+    await expect(world.cancel(sessionId)).rejects.toThrow('ended')
+    await expect(world.end(sessionId)).rejects.toThrow('ended')
+    await expectSound(worlds.store, sessionId)
+  })
+})
+
+describe('what comes while a session is driven', () => {
+  test('a message waits for the turn and starts the next one, without a rest between them', async () => {
+    const gate = createGate()
+    const worlds = worldsOf(async function* ({ lastUserText }) {
+      if (lastUserText === 'first') await gate.opened
+      yield lastUserText
+    })
+    const world = worlds.start()
+    const sessionId = await world.open('support', 'first')
+    await world.until(sessionId, (log) => typesOf(log).includes('STEP_STARTED'))
+    await world.send(sessionId, 'second')
+    gate.open()
+    const log = await world.until(sessionId, afterTurns(2))
+    expect(typesOf(log).filter((type) => type === 'SESSION_WAITING')).toHaveLength(1)
+    await expectSound(worlds.store, sessionId)
+  })
+
+  test('a cancel closes the call of the model, keeps what it had said, and the next turn knows it', async () => {
+    let aborted = false
+    const worlds = worldsOf(async function* ({ lastUserText, signal, history }) {
+      if (lastUserText === 'again') return yield JSON.stringify(history.map((item) => item.text))
+      signal.addEventListener('abort', () => (aborted = true))
+      yield { text: 'Once upon', hang: true }
+    })
+    const world = worlds.start()
+    const sessionId = await world.open('support', 'a story')
+    await world.until(sessionId, (log) => typesOf(log).includes('LLM_CHUNK'))
+    await world.cancel(sessionId)
+    await world.until(sessionId, afterTurns(1))
+    expect(aborted).toBe(true)
+    await world.send(sessionId, 'again')
+    const log = await world.until(sessionId, afterTurns(2))
+    expect(log.find((event) => event.type === 'TURN_COMPLETED')).toMatchObject({
+      data: { output: JSON.stringify(['a story', 'Once upon', 'again']) },
+    })
+    await expectSound(worlds.store, sessionId)
+  })
+
+  test('a cancel sets the signal of a running tool, and what it still answers is kept', async () => {
+    const worlds = worldsOf(({ step }) => (step === 0 ? { calls: [{ name: 'work' }] } : 'unreachable'), {
+      work: toolOf(async ({ signal }) => {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        return 'half of it'
+      }),
+    })
+    const world = worlds.start()
+    const sessionId = await world.open('support', 'go')
+    await world.until(sessionId, (log) => typesOf(log).includes('TOOL_CALL_START'))
+    await world.cancel(sessionId)
+    const log = await world.until(sessionId, afterTurns(1))
+    expect(log.find((event) => event.type === 'TOOL_CALL_END')).toMatchObject({ data: { status: 'COMPLETED', output: 'half of it' } })
+    expect(typesOf(log)).toContain('TURN_CANCELLED')
+    await expectSound(worlds.store, sessionId)
+  })
+
+  test('a tool that is settled without its answer shows no progress any more', async () => {
+    const talk = { on: true }
+    const worlds = worldsOf(
+      ({ lastUserText, step }) => (lastUserText === 'go' && step === 0 ? { calls: [{ name: 'chatter' }] } : 'Hello.'),
+      {
+        chatter: defineTool({
+          description: 'Never stops.',
+          input: { type: 'object' },
+          execute: async function* () {
+            for (let count = 0; talk.on; count += 1) {
+              yield count
+              await Promise.resolve()
+              if (count % 5 === 0) await new Promise((resolve) => setImmediate(resolve))
+            }
+          },
+        }),
+      },
+      { cancelGraceMs: 0 },
+    )
+    const store = beforeCommit(worlds.store, () => new Promise((resolve) => setTimeout(resolve, 2)))
+    const world = worlds.start({ store })
+    const sessionId = await world.open('support', 'go')
+    await world.until(sessionId, (log) => typesOf(log).includes('TOOL_CALL_PROGRESS'))
+    await world.send(sessionId, 'hello?', BOB)
+    await world.cancel(sessionId)
+    await world.until(sessionId, afterTurns(2))
+    talk.on = false
+    await expectSound(worlds.store, sessionId)
+    await world.stop()
+  })
+})
+
+describe('a commit that is refused because something came (R4)', () => {
+  test('loses no outcome: a message that came with the answer waits, the answer is committed, and the model is not asked again', async () => {
+    const asked: string[] = []
+    const worlds = worldsOf(({ lastUserText }) => {
+      asked.push(lastUserText)
+      return `Answer to ${lastUserText}.`
+    })
+    const moved = { times: 0 }
+    const store = beforeCommit(worlds.store, async (session, commit) => {
+      if (commit.closedTurn === null || moved.times > 0) return
+      moved.times += 1
+      await deliverUnseen(worlds, session.facts.id, { kind: 'MESSAGE', text: 'two', policy: 'QUEUE' })
+    })
+    const world = worlds.start({ store })
+    const sessionId = await world.open('support', 'one')
+    await world.until(sessionId, afterTurns(2))
+    expect(asked).toEqual(['one', 'two'])
+    await expectSound(worlds.store, sessionId)
+    await world.stop()
+  })
+
+  test('a cancel that came with the answer cancels the turn, and what the model said is kept', async () => {
+    let asked = 0
+    const worlds = worldsOf(() => {
+      asked += 1
+      return 'The whole answer.'
+    })
+    const store = beforeCommit(worlds.store, async (session, commit) => {
+      if (commit.closedTurn?.status !== 'COMPLETED') return
+      await deliverUnseen(worlds, session.facts.id, { kind: 'CANCEL', turnId: commit.closedTurn.id, dropQueued: false })
+    })
+    const world = worlds.start({ store })
+    const sessionId = await world.open('support', 'one')
+    const log = await world.until(sessionId, afterTurns(1))
+    expect(asked).toBe(1)
+    expect(log.find((event) => event.type === 'TURN_CANCELLED')).toMatchObject({ data: { output: 'The whole answer.' } })
+    await expectSound(worlds.store, sessionId)
+    await world.stop()
+  })
+
+  test('a cancel that came before the start of a tool was committed: the tool never runs', async () => {
+    let ran = 0
+    const worlds = worldsOf(({ step }) => (step === 0 ? { text: 'I will pay.', calls: [{ name: 'pay' }] } : 'unreachable'), {
+      pay: toolOf(() => (ran += 1)),
+    })
+    const store = beforeCommit(worlds.store, async (session, commit) => {
+      if (commit.newCalls.length > 0) await deliverUnseen(worlds, session.facts.id, { kind: 'CANCEL', turnId: null, dropQueued: false })
+    })
+    const world = worlds.start({ store })
+    const sessionId = await world.open('support', 'one')
+    await world.until(sessionId, afterTurns(1))
+    expect(ran).toBe(0)
+    await expectSound(worlds.store, sessionId)
+    await world.stop()
+  })
+
+  test('an end that came with the answer ends the session, and a message that came with it is rejected', async () => {
+    const worlds = worldsOf(() => 'Bye.')
+    const store = beforeCommit(worlds.store, async (session, commit) => {
+      if (commit.closedTurn?.status !== 'COMPLETED') return
+      await deliverUnseen(worlds, session.facts.id, { kind: 'MESSAGE', text: 'wait', policy: 'STEER' })
+      await deliverUnseen(worlds, session.facts.id, { kind: 'END', reason: null })
+    })
+    const world = worlds.start({ store })
+    const sessionId = await world.open('support', 'one')
+    const log = await world.until(sessionId, afterDeliveries(3))
+    expect(log.at(-1)?.type).toBe('SESSION_CANCELLED')
+    expect(log.filter((event) => event.type === 'DELIVERY_SETTLED').map((event) => event.data.reason)).toEqual([null, null, 'ENDED'])
+    await expectSound(worlds.store, sessionId)
+    await world.stop()
+  })
+})
+
+describe('a turn whose tool says that it is for', () => {
+  test('the person who sent the message, not the one who opened the session', async () => {
+    const seen: string[] = []
+    const worlds = worldsOf(({ step }) => (step === 0 ? { calls: [{ name: 'who' }] } : 'Hi.'), {
+      who: toolOf(({ principal, session }) => seen.push(`${principal.id} in the session of ${session.owner.id}`)),
+    })
+    const world = worlds.start()
+    const sessionId = await world.open('support', 'one', ALICE)
+    await world.until(sessionId, afterTurns(1))
+    await world.send(sessionId, 'two', BOB)
+    await world.until(sessionId, afterTurns(2))
+    expect(seen).toEqual(['alice in the session of alice', 'bob in the session of alice'])
+  })
+})
