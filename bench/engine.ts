@@ -3,12 +3,13 @@ import { createServer, type Server } from 'node:http'
 import { createRegistry } from '../server/agents/registry.js'
 import { systemClock as clock } from '../server/clock.js'
 import { createLocalCoordinator } from '../server/coordination/local.js'
+import { toMessage } from '../server/errors.js'
 import { createFeed, type Feed } from '../server/events/feed.js'
 import { createEventWriter } from '../server/events/writer.js'
 import { createGraphqlHandler } from '../server/graphql/http.js'
 import { createIdSource, type IdSource } from '../server/ids.js'
 import { createIntake, type Intake } from '../server/session/intake.js'
-import type { Coordinator, Log, SessionStore } from '../server/session/ports.js'
+import type { Coordinator, Log, LogFields, SessionStore } from '../server/session/ports.js'
 import type { Principal } from '../server/session/principal.js'
 import type { Database } from '../server/store/database.js'
 import { createSessionStore } from '../server/store/session-store.js'
@@ -74,6 +75,8 @@ export async function startEngine({ place, poolSize, warn }: EngineOptions): Pro
   })
   const services = { prisma: opened.prisma, store, intake, feed, coordinator, agents, clock, ids, log, development: true }
   const server = createServer(createGraphqlHandler(services, { authenticate: null }))
+  // A connection that idles while others are measured is not closed under its client.
+  server.keepAliveTimeout = 0
   const url = await listen(server)
   return {
     ...{ database: opened.database, store, intake, coordinator, feed, ids, recorder, url },
@@ -106,8 +109,9 @@ function closeServer(server: Server): Promise<void> {
 }
 
 function toLog(warn: (message: string) => void): Log {
-  const tell = (message: string, fields?: object): void => warn(`${message} ${JSON.stringify(fields ?? {})}`)
+  const tell = (message: string, { err, ...fields }: LogFields = {}): void => {
+    warn([message, ...(err === undefined ? [] : [toMessage(err)]), JSON.stringify(fields)].join(' '))
+  }
   const log: Log = { debug: () => undefined, info: () => undefined, warn: tell, error: tell, with: () => log }
   return log
 }
-

@@ -1,6 +1,5 @@
 /** First event: from a message to a session at rest to the first event of its turn at a subscriber who waits, in process and over HTTP. */
 import { systemClock } from '../server/clock.js'
-import type { SessionId } from '../server/ids.js'
 import { SIMPLE } from './agent.js'
 import type { Bench } from './bench.js'
 import type { FirstEvent } from './results.js'
@@ -11,7 +10,7 @@ interface Way {
   readonly send: (text: string) => Promise<void>
   /** Monotonic time of the first event since `expect`. */
   readonly watch: Watch
-  close(): void
+  readonly close: () => void
 }
 
 interface Watch extends Rests {
@@ -22,7 +21,7 @@ export interface FirstEventSeries {
   readonly sinceSent: Series
   /** Filled together with `sinceSent`. */
   readonly sinceAccepted: Series
-  close(): void
+  readonly close: () => void
 }
 
 export async function createInProcess({ engine, sizes }: Bench): Promise<FirstEventSeries> {
@@ -36,7 +35,7 @@ export async function createInProcess({ engine, sizes }: Bench): Promise<FirstEv
 }
 
 export async function createOverHttp({ engine, client, sizes }: Bench): Promise<FirstEventSeries> {
-  const sessionId: SessionId = await createSession(engine)
+  const sessionId = await createSession(engine)
   const watch = createWatch()
   const stream = await client.follow(sessionId, ({ events }) => watch.hear(events))
   return toSeries(sizes.sends, { send: (text) => client.send(sessionId, text), watch, close: () => stream.close() })
@@ -87,4 +86,3 @@ export function toFirstEvent({ sinceSent, sinceAccepted }: FirstEventSeries, bar
     acceptedToBare: toRatio(accepted, bare),
   }
 }
-

@@ -98,7 +98,10 @@ interface Written {
   readonly walBytes: number
 }
 
-const VERSION = defineStatement<{ readonly version: number }>('bench-version', `SELECT current_setting('server_version_num')::int AS version`)
+const VERSION = defineStatement<{ readonly version: number }>(
+  'bench-version',
+  `SELECT current_setting('server_version_num')::int AS version`,
+)
 const FLUSH = defineStatement<object>('bench-flush', 'SELECT pg_stat_force_next_flush()')
 const ROWS = defineStatement<{ readonly rows: number }>(
   'bench-rows',

@@ -21,7 +21,11 @@ export async function measureThroughput(bench: Bench): Promise<readonly Throughp
   const { throughput, throughputRounds } = bench.sizes
   const most = throughput.slice(-1)
   const variants = [
-    ...throughput.map((load) => ({ way: 'in process' as const, load, series: createLoad(load, () => startTalks(bench.engine, load.sessions)) })),
+    ...throughput.map((load) => ({
+      way: 'in process' as const,
+      load,
+      series: createLoad(load, () => startTalks(bench.engine, load.sessions)),
+    })),
     ...most.map((load) => ({ way: 'http' as const, load, series: createLoad(load, () => startHttpTalks(bench, load.sessions)) })),
   ]
   await alternate(

@@ -21,5 +21,7 @@ async function countTurns({ engine, sizes, signal }: Bench, message: string): Pr
   engine.recorder.stop()
   talk.close()
   const names = new Set(sent.map(({ statement }) => statement.name))
-  return Object.fromEntries([...names].map((name) => [name, sent.filter(({ statement }) => statement.name === name).length / sizes.countedTurns]))
+  return Object.fromEntries(
+    [...names].map((name) => [name, sent.filter(({ statement }) => statement.name === name).length / sizes.countedTurns]),
+  )
 }

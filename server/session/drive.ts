@@ -13,6 +13,7 @@ import type { Clock } from '../clock.js'
 import type { IdSource } from '../ids.js'
 import { Bell } from './bell.js'
 import type { Commit } from './commit.js'
+import type { HistoryItem } from './history.js'
 import { interruptedStep, next, type Circumstances, type Owed } from './next.js'
 import { Effects } from './perform/effects.js'
 import { HistoryCache } from './perform/history-cache.js'
@@ -49,7 +50,11 @@ export async function drive(claimed: Session, ports: DrivePorts, signals: DriveS
   const { agent, clock, stream } = ports
   const bell = new Bell()
   const history = new HistoryCache(ports.store)
-  const effects = new Effects({ ...ports, loadHistory: (of) => history.load(of), onOutcome: () => bell.ring() })
+  const effects = new Effects({
+    ...ports,
+    loadHistory: (of) => readHistory(history, of, ports, signals.lost),
+    onOutcome: () => bell.ring(),
+  })
   const forget = ringOnSignals(bell, signals)
   const inbox = { hasNews: false }
   signals.onNudge(() => {
@@ -140,6 +145,12 @@ function toSettling({ ids, agent, random }: DrivePorts, { now, draining }: Circu
 async function lookAround(session: Session, ports: DrivePorts, lost: AbortSignal): Promise<Session> {
   const arrived = await untilKnown(() => ports.store.loadDeliveries(session.facts.id, session.inbox), ports, lost)
   return addDeliveries(session, arrived ?? [])
+}
+
+async function readHistory(history: HistoryCache, session: Session, ports: DrivePorts, lost: AbortSignal): Promise<readonly HistoryItem[]> {
+  const items = await untilKnown(() => history.load(session), ports, lost)
+  if (items === null) throw new PerdureError('LEASE_LOST', 'the history was not read before the lease was lost')
+  return items
 }
 
 /** The same commit is repeated until its outcome is known or the lease is over; no effect starts meanwhile (R2). */

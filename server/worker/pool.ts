@@ -85,9 +85,14 @@ export function startWorkerPool(options: WorkerPoolOptions): WorkerPool {
     draining.abort()
     let cancel = () => {}
     const deadline = new Promise<'late'>((resolve) => (cancel = clock.after(deadlineMs, () => resolve('late'))))
-    if ((await Promise.race([slots, deadline])) === 'late') await leases.releaseAll()
-    cancel()
-    leases.stop()
+    try {
+      if ((await Promise.race([slots, deadline])) === 'late') await leases.releaseAll()
+    } catch (thrown) {
+      log.warn(`leases could not be given back, they run out: ${toMessage(thrown)}`)
+    } finally {
+      cancel()
+      leases.stop()
+    }
   }
 
   return { stop: (deadlineMs) => (stopped ??= stop(deadlineMs)) }
@@ -111,21 +116,34 @@ async function runTicket(ticket: Ticket, ports: SlotPorts): Promise<void> {
   }
 }
 
-/** Written, then told: to live subscribers, to lists, to whoever counts turns. */
+/** Written, then told: to live subscribers, to lists, to whoever counts turns. What cannot be told is found in the database (R5). */
 function announce(
   options: WorkerPoolOptions,
   before: Session,
   commit: Commit,
   outcome: Extract<CommitOutcome, { kind: 'committed' }>,
 ): void {
-  const { coordinator, clock } = options
+  const { coordinator, clock, log } = options
   const { id } = before.facts
-  coordinator.publish(id, outcome.events)
-  if (commit.session !== null || commit.openedTurn !== null) coordinator.announce(id)
-  const wakeAt = commit.park?.wakeAt ?? null
-  if (wakeAt !== null && wakeAt - clock.now() < TIMER_LIMIT_MS) coordinator.wake(id, Math.max(0, wakeAt - clock.now()))
-  const turn = openTurnOf(before.checkpoint)
-  if (commit.closedTurn === null || turn === null) return
+  const tell = (how: () => void): void => {
+    try {
+      how()
+    } catch (err) {
+      log.warn('somebody could not be told of a commit', { err, session: id })
+    }
+  }
+  tell(() => coordinator.publish(id, outcome.events))
+  if (commit.session !== null || commit.openedTurn !== null) tell(() => coordinator.announce(id))
+  const wakeInMs = Math.max(0, (commit.park?.wakeAt ?? Infinity) - clock.now())
+  if (wakeInMs < TIMER_LIMIT_MS) tell(() => coordinator.wake(id, wakeInMs))
+  const turn = openTurnOf(before.checkpoint) ?? toUnstarted(commit.openedTurn)
+  const closed = commit.closedTurn
+  if (closed === null || turn === null) return
   const { number, steps, calls, startedAt } = turn
-  options.onTurnEnded({ session: before, number, steps, calls, startedAt, closed: commit.closedTurn })
+  tell(() => options.onTurnEnded({ session: before, number, steps, calls, startedAt, closed }))
+}
+
+/** A turn that one commit opened and closed. */
+function toUnstarted(opened: Commit['openedTurn']): Pick<EndedTurn, 'number' | 'steps' | 'calls' | 'startedAt'> | null {
+  return opened === null ? null : { number: opened.number, startedAt: opened.startedAt, steps: 0, calls: 0 }
 }

@@ -3,6 +3,7 @@ import type { EventWriter } from '../events/writer.js'
 import type { WorkerId } from '../ids.js'
 import { drive, type DrivePorts } from '../session/drive.js'
 import type { AgentPort, Ticket } from '../session/ports.js'
+import type { Lease } from '../session/session.js'
 import type { Leases } from './leases.js'
 
 export interface SlotPorts extends Omit<DrivePorts, 'stream' | 'agent'> {
@@ -30,8 +31,18 @@ export async function driveOnce(ticket: Ticket, ports: SlotPorts): Promise<void>
     await drive(session, { ...ports, agent, stream }, signals)
   } catch (thrown) {
     log.error('driving a session failed; it is tried again', { session: ticket.sessionId, err: thrown })
-    clock.after(FAULT_PAUSE_MS, () => void store.release([session.lease]).catch(() => undefined))
+    giveBackLater(session.lease, ports)
   } finally {
     held.drop()
   }
+}
+
+/** A process that stops meanwhile leaves it to the lease's end. */
+function giveBackLater(lease: Lease, { store, clock, draining }: SlotPorts): void {
+  if (draining.aborted) return
+  const cancel = clock.after(FAULT_PAUSE_MS, () => {
+    draining.removeEventListener('abort', cancel)
+    void store.release([lease]).catch(() => undefined)
+  })
+  draining.addEventListener('abort', cancel, { once: true })
 }

@@ -1,42 +1,14 @@
-/** One process drives a session: what it does when everything goes well, and when something comes in between. */
-import { afterEach, describe, expect, test } from 'vitest'
-import { defineAgent, type AgentOptions } from '../../server/agents/define-agent.js'
+/** One process drives a session: what it does when everything goes well, and what it makes of what comes meanwhile. */
+import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../server/agents/define-tool.js'
-import { createIdSource, type SessionId } from '../../server/ids.js'
-import type { Script } from '../../server/models/script.js'
-import { scripted, scriptedFailure } from '../../server/models/scripted.js'
-import type { DeliveryContent } from '../../server/session/deliveries.js'
-import type { ToolContext } from '../../server/session/ports.js'
+import { scriptedFailure } from '../../server/models/scripted.js'
 import { expectSound } from '../support/expect-sound.js'
 import { ALICE, BOB } from '../support/world.js'
 import { beforeCommit } from './interposed-store.js'
-import { afterDeliveries, afterTurns, createGate, createWorlds, typesOf, type Worlds } from './worlds.js'
+import { toolOf, useScriptedWorlds } from './scripted-worlds.js'
+import { afterTurns, createGate, typesOf } from './worlds.js'
 
-const open: Worlds[] = []
-const ids = createIdSource()
-
-function worldsOf(script: Script, tools: AgentOptions['tools'] = {}, limits: AgentOptions['limits'] = {}): Worlds {
-  const agent = defineAgent({ name: 'support', model: scripted(script), instructions: 'You help.', tools, limits })
-  const worlds = createWorlds([agent])
-  open.push(worlds)
-  return worlds
-}
-
-afterEach(async () => {
-  for (const worlds of open.splice(0)) {
-    await worlds.stop()
-    expect(worlds.faults).toEqual([])
-  }
-})
-
-function toolOf(execute: (context: ToolContext) => unknown) {
-  return defineTool({ description: 'Works.', input: { type: 'object' }, execute: (_, context) => execute(context) })
-}
-
-/** As another process would: durable, and nobody is woken. */
-async function deliverUnseen({ store }: Worlds, sessionId: SessionId, content: DeliveryContent): Promise<void> {
-  await store.deliver(sessionId, { id: ids.next('dlv'), by: BOB, content, acceptedAt: Date.now() }, null)
-}
+const worldsOf = useScriptedWorlds()
 
 describe('a session', () => {
   test('answers a message and rests', async () => {
@@ -69,14 +41,16 @@ describe('a session', () => {
         return 'Done.'
       },
       {
-        slow: toolOf(async () => {
-          await slow.opened
-          return 'slow result'
-        }),
-        quick: toolOf(() => {
-          slow.open()
-          return 'quick result'
-        }),
+        tools: {
+          slow: toolOf(async () => {
+            await slow.opened
+            return 'slow result'
+          }),
+          quick: toolOf(() => {
+            slow.open()
+            return 'quick result'
+          }),
+        },
       },
     )
     const world = worlds.start()
@@ -170,10 +144,12 @@ describe('what comes while a session is driven', () => {
 
   test('a cancel sets the signal of a running tool, and what it still answers is kept', async () => {
     const worlds = worldsOf(({ step }) => (step === 0 ? { calls: [{ name: 'work' }] } : 'unreachable'), {
-      work: toolOf(async ({ signal }) => {
-        await new Promise((resolve) => signal.addEventListener('abort', resolve))
-        return 'half of it'
-      }),
+      tools: {
+        work: toolOf(async ({ signal }) => {
+          await new Promise((resolve) => signal.addEventListener('abort', resolve))
+          return 'half of it'
+        }),
+      },
     })
     const world = worlds.start()
     const sessionId = await world.open('support', 'go')
@@ -187,22 +163,20 @@ describe('what comes while a session is driven', () => {
 
   test('a tool that is settled without its answer shows no progress any more', async () => {
     const talk = { on: true }
+    const chatter = defineTool({
+      description: 'Never stops.',
+      input: { type: 'object' },
+      execute: async function* () {
+        for (let count = 0; talk.on; count += 1) {
+          yield count
+          await Promise.resolve()
+          if (count % 5 === 0) await new Promise((resolve) => setImmediate(resolve))
+        }
+      },
+    })
     const worlds = worldsOf(
       ({ lastUserText, step }) => (lastUserText === 'go' && step === 0 ? { calls: [{ name: 'chatter' }] } : 'Hello.'),
-      {
-        chatter: defineTool({
-          description: 'Never stops.',
-          input: { type: 'object' },
-          execute: async function* () {
-            for (let count = 0; talk.on; count += 1) {
-              yield count
-              await Promise.resolve()
-              if (count % 5 === 0) await new Promise((resolve) => setImmediate(resolve))
-            }
-          },
-        }),
-      },
-      { cancelGraceMs: 0 },
+      { tools: { chatter }, limits: { cancelGraceMs: 0 } },
     )
     const store = beforeCommit(worlds.store, () => new Promise((resolve) => setTimeout(resolve, 2)))
     const world = worlds.start({ store })
@@ -217,84 +191,11 @@ describe('what comes while a session is driven', () => {
   })
 })
 
-describe('a commit that is refused because something came (R4)', () => {
-  test('loses no outcome: a message that came with the answer waits, the answer is committed, and the model is not asked again', async () => {
-    const asked: string[] = []
-    const worlds = worldsOf(({ lastUserText }) => {
-      asked.push(lastUserText)
-      return `Answer to ${lastUserText}.`
-    })
-    const moved = { times: 0 }
-    const store = beforeCommit(worlds.store, async (session, commit) => {
-      if (commit.closedTurn === null || moved.times > 0) return
-      moved.times += 1
-      await deliverUnseen(worlds, session.facts.id, { kind: 'MESSAGE', text: 'two', policy: 'QUEUE' })
-    })
-    const world = worlds.start({ store })
-    const sessionId = await world.open('support', 'one')
-    await world.until(sessionId, afterTurns(2))
-    expect(asked).toEqual(['one', 'two'])
-    await expectSound(worlds.store, sessionId)
-    await world.stop()
-  })
-
-  test('a cancel that came with the answer cancels the turn, and what the model said is kept', async () => {
-    let asked = 0
-    const worlds = worldsOf(() => {
-      asked += 1
-      return 'The whole answer.'
-    })
-    const store = beforeCommit(worlds.store, async (session, commit) => {
-      if (commit.closedTurn?.status !== 'COMPLETED') return
-      await deliverUnseen(worlds, session.facts.id, { kind: 'CANCEL', turnId: commit.closedTurn.id, dropQueued: false })
-    })
-    const world = worlds.start({ store })
-    const sessionId = await world.open('support', 'one')
-    const log = await world.until(sessionId, afterTurns(1))
-    expect(asked).toBe(1)
-    expect(log.find((event) => event.type === 'TURN_CANCELLED')).toMatchObject({ data: { output: 'The whole answer.' } })
-    await expectSound(worlds.store, sessionId)
-    await world.stop()
-  })
-
-  test('a cancel that came before the start of a tool was committed: the tool never runs', async () => {
-    let ran = 0
-    const worlds = worldsOf(({ step }) => (step === 0 ? { text: 'I will pay.', calls: [{ name: 'pay' }] } : 'unreachable'), {
-      pay: toolOf(() => (ran += 1)),
-    })
-    const store = beforeCommit(worlds.store, async (session, commit) => {
-      if (commit.newCalls.length > 0) await deliverUnseen(worlds, session.facts.id, { kind: 'CANCEL', turnId: null, dropQueued: false })
-    })
-    const world = worlds.start({ store })
-    const sessionId = await world.open('support', 'one')
-    await world.until(sessionId, afterTurns(1))
-    expect(ran).toBe(0)
-    await expectSound(worlds.store, sessionId)
-    await world.stop()
-  })
-
-  test('an end that came with the answer ends the session, and a message that came with it is rejected', async () => {
-    const worlds = worldsOf(() => 'Bye.')
-    const store = beforeCommit(worlds.store, async (session, commit) => {
-      if (commit.closedTurn?.status !== 'COMPLETED') return
-      await deliverUnseen(worlds, session.facts.id, { kind: 'MESSAGE', text: 'wait', policy: 'STEER' })
-      await deliverUnseen(worlds, session.facts.id, { kind: 'END', reason: null })
-    })
-    const world = worlds.start({ store })
-    const sessionId = await world.open('support', 'one')
-    const log = await world.until(sessionId, afterDeliveries(3))
-    expect(log.at(-1)?.type).toBe('SESSION_CANCELLED')
-    expect(log.filter((event) => event.type === 'DELIVERY_SETTLED').map((event) => event.data.reason)).toEqual([null, null, 'ENDED'])
-    await expectSound(worlds.store, sessionId)
-    await world.stop()
-  })
-})
-
 describe('a turn whose tool says that it is for', () => {
   test('the person who sent the message, not the one who opened the session', async () => {
     const seen: string[] = []
     const worlds = worldsOf(({ step }) => (step === 0 ? { calls: [{ name: 'who' }] } : 'Hi.'), {
-      who: toolOf(({ principal, session }) => seen.push(`${principal.id} in the session of ${session.owner.id}`)),
+      tools: { who: toolOf(({ principal, session }) => seen.push(`${principal.id} in the session of ${session.owner.id}`)) },
     })
     const world = worlds.start()
     const sessionId = await world.open('support', 'one', ALICE)

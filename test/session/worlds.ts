@@ -1,9 +1,12 @@
 /** Processes that live and die over one store, and what a test waits for in them. */
 import type { Agent } from '../../server/agents/define-agent.js'
 import { systemClock } from '../../server/clock.js'
+import { createFeed } from '../../server/events/feed.js'
+import type { SessionId } from '../../server/ids.js'
 import type { RecordedEvent } from '../../server/session/events.js'
 import type { SessionStore } from '../../server/session/ports.js'
 import { createMemoryStore } from '../support/memory-store.js'
+import { silentLog } from '../support/silent-log.js'
 import { startWorld, type World, type WorldOptions } from '../support/world.js'
 
 export interface Worlds {
@@ -64,6 +67,25 @@ function closedTurns(log: readonly RecordedEvent[]): number {
 
 function openTurns(log: readonly RecordedEvent[]): number {
   return log.filter((event) => event.type === 'TURN_STARTED').length - closedTurns(log)
+}
+
+/** Follows the log from outside, whoever writes it, until `done` holds for what was seen. */
+export async function followUntil(
+  front: World,
+  store: SessionStore,
+  sessionId: SessionId,
+  done: (log: readonly RecordedEvent[]) => boolean,
+): Promise<readonly RecordedEvent[]> {
+  const feed = createFeed({ store, coordinator: front.coordinator, clock: systemClock, log: silentLog(), healIntervalMs: 3 })
+  const stopped = new AbortController()
+  const seen: RecordedEvent[] = []
+  for await (const batch of feed.follow(sessionId, { after: 0, follow: true, signal: stopped.signal })) {
+    seen.push(...batch.events)
+    if (done(seen)) break
+  }
+  stopped.abort()
+  feed.close()
+  return seen
 }
 
 /** A promise that somebody else keeps. */

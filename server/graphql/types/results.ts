@@ -81,7 +81,6 @@ const SessionPayload = builder.objectRef<Updated>('SessionPayload').implement({
 type Refused = problems.NotFound | problems.Forbidden | problems.InvalidInput | problems.LimitExceeded
 export type CreateSessionResult = Created | Refused | problems.AddressTaken | problems.IdempotencyMismatch
 export type SendResult = Sent | Refused | problems.SessionEnded | problems.AddressTaken | problems.IdempotencyMismatch
-export type DeliveryResult = Handed | Refused | problems.SessionEnded | problems.IdempotencyMismatch
 export type UpdateSessionResult = Updated | Refused
 
 const REFUSED = [NotFoundError, ForbiddenError, InvalidInputError, LimitExceededError] as const

@@ -80,9 +80,15 @@ class Answer {
   }
 
   async #request() {
-    const { agent, cacheKey, history } = this.#options
+    const { agent, cacheKey } = this.#options
     const tools: readonly ModelTool[] = [...agent.tools.values()]
-    return { instructions: await agent.instructions(), history: await history, tools, cacheKey }
+    // Together: one that fails while the other is awaited must not be left without a listener.
+    const [instructions, history] = await Promise.all([this.#instructions(), this.#options.history])
+    return { instructions, history, tools, cacheKey }
+  }
+
+  async #instructions(): Promise<string> {
+    return this.#options.agent.instructions()
   }
 
   #take(chunk: ModelChunk): void {

@@ -1,0 +1,111 @@
+/** What people, models, tools and crashes may do to a session, at random; and an agent that does as its messages say. */
+import fc from 'fast-check'
+import { defineAgent } from '../../server/agents/define-agent.js'
+import { defineTool } from '../../server/agents/define-tool.js'
+import { scripted, scriptedFailure } from '../../server/models/scripted.js'
+import type { Conversation, ScriptedAnswer, ScriptedReply } from '../../server/models/script.js'
+import { ALICE, BOB } from '../support/given.js'
+import type { Fault, FaultyWrite } from '../support/faulty-store.js'
+import type { Principal } from '../../server/session/principal.js'
+import type { Gate } from './worlds.js'
+
+const BEHAVIOURS = ['answer', 'stream', 'tools', 'bad-calls', 'fail-once', 'fail-always', 'refuse', 'hang'] as const
+type Behaviour = (typeof BEHAVIOURS)[number]
+
+export type Action =
+  | { readonly kind: 'send'; readonly by: Principal; readonly behaviour: Behaviour }
+  | { readonly kind: 'cancel'; readonly dropQueued: boolean }
+  | { readonly kind: 'end' }
+  /** Lets this many macrotasks pass. */
+  | { readonly kind: 'pass'; readonly ticks: number }
+export interface Failing {
+  readonly write: FaultyWrite
+  readonly at: number
+  readonly fault: Fault
+}
+export interface Life {
+  readonly actions: readonly Action[]
+  /** One for each process that drives the session, in turn; the last one is healthy. */
+  readonly failures: readonly Failing[]
+}
+
+const send = fc.record({ kind: fc.constant('send' as const), by: fc.constantFrom(ALICE, BOB), behaviour: fc.constantFrom(...BEHAVIOURS) })
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 8, arbitrary: send },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('cancel' as const), dropQueued: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'end' as const }) },
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant('pass' as const), ticks: fc.integer({ min: 1, max: 12 }) }) },
+)
+const at = fc.integer({ min: 1, max: 8 })
+const failing: fc.Arbitrary<Failing> = fc.oneof(
+  fc.record({
+    write: fc.constantFrom('commit', 'appendEvents'),
+    at,
+    fault: fc.constantFrom('not-applied', 'reply-lost', 'crash-before', 'crash-after'),
+  }),
+  fc.record({ write: fc.constant('claim'), at, fault: fc.constantFrom('not-applied', 'crash-before', 'crash-after') }),
+)
+export const life: fc.Arbitrary<Life> = fc.record({
+  actions: fc.array(action, { minLength: 1, maxLength: 14 }),
+  failures: fc.array(failing, { maxLength: 4 }),
+})
+
+/** `release` ends every hanging call. `runs` names each run of the tool that must not run twice. */
+export function createObedientAgent(release: Gate) {
+  const runs: string[] = []
+  const failed = new Set<string>()
+  const pay = defineTool({ description: 'Pays.', input: { type: 'object' }, execute: (_, { callId }) => runs.push(callId) })
+  const look = defineTool({ description: 'Looks.', input: { type: 'object' }, idempotent: true, execute: () => 'seen' })
+  const broken = defineTool({
+    description: 'Breaks.',
+    input: { type: 'object' },
+    sequential: true,
+    execute: () => {
+      throw new Error('it broke')
+    },
+  })
+
+  function reply(conversation: Conversation): ScriptedReply {
+    const { lastUserText: text, step } = conversation
+    switch (text.split(' ')[0]) {
+      case 'stream':
+        return stream(conversation)
+      case 'tools':
+        return step === 0 ? { text: 'Working.', calls: ['pay', 'broken', 'look'].map((name) => ({ name })) } : 'Worked.'
+      case 'bad-calls':
+        return step === 0 ? { calls: [{ name: 'unheard-of' }, { name: 'pay', rawInput: '{"half' }] } : 'Never mind.'
+      case 'fail-once':
+        if (failed.has(text)) return 'Second time lucky.'
+        failed.add(text)
+        return { text: 'I was', fail: scriptedFailure('MODEL_UNAVAILABLE', { retryAfterMs: 1 }) }
+      case 'fail-always':
+        return { fail: scriptedFailure('MODEL_UNAVAILABLE', { retryAfterMs: 0 }) }
+      case 'refuse':
+        return { text: 'No.', finish: 'REFUSAL' }
+      case 'hang':
+        return hang(conversation)
+      default:
+        return `Answer to ${text}.`
+    }
+  }
+
+  async function* stream({ wait }: Conversation): AsyncGenerator<ScriptedAnswer> {
+    yield { reasoning: 'Hm. ', text: 'One ' }
+    await wait(1)
+    yield { text: 'two.' }
+  }
+  async function* hang({ signal }: Conversation): AsyncGenerator<ScriptedAnswer> {
+    yield { text: 'Well… ' }
+    await Promise.race([release.opened, new Promise((resolve) => signal.addEventListener('abort', resolve))])
+    yield { text: 'then.' }
+  }
+
+  const agent = defineAgent({
+    name: 'support',
+    model: scripted(reply),
+    instructions: 'Obey.',
+    tools: { pay, look, broken },
+    limits: { cancelGraceMs: 20 },
+  })
+  return { agent, runs }
+}
