@@ -1,6 +1,7 @@
 /** Asks again, every minute, whether a subscription may go on: credentials expire, and rights are taken back. */
 import type { GraphQLError } from 'graphql'
-import type { Caller, GraphqlServices } from './context.js'
+import type { Caller } from './caller.js'
+import type { GraphqlServices } from './context.js'
 import { unauthenticated } from './errors.js'
 import { REAUTHENTICATE_MS } from './limits.js'
 

@@ -3,7 +3,7 @@
  */
 import type { Prisma } from '../generated/prisma/client.js'
 import type { Principal } from '../session/principal.js'
-import { SCOPES, type Caller, type Scope } from './context.js'
+import { SCOPES, type Caller, type Scope } from './caller.js'
 import { isLoopback } from './loopback.js'
 
 /** True when the caller has the scope, or is an admin. */

@@ -6,29 +6,11 @@ import type { Feed } from '../events/feed.js'
 import type { IdSource } from '../ids.js'
 import type { Intake } from '../session/intake.js'
 import type { Coordinator, Log, SessionStore } from '../session/ports.js'
-import type { Principal } from '../session/principal.js'
 import type { Batch } from './batch.js'
+import type { Caller } from './caller.js'
 import type { Children } from './children.js'
 import type { OpenTurns } from './open-turns.js'
 import type { Sessions } from './sessions.js'
-
-/** What a principal may do beyond what it owns. `admin` includes every other. */
-export const SCOPES = [
-  'sessions:read',
-  'sessions:read-all',
-  'sessions:write',
-  'sessions:act-as',
-  'requests:answer',
-  'webhooks:manage',
-  'admin',
-] as const
-export type Scope = (typeof SCOPES)[number]
-
-/** Who asks, and what it may. */
-export type Caller = Principal & { readonly scopes: readonly Scope[] }
-
-/** Says who sends a request; null refuses it with UNAUTHENTICATED. Asked again every minute while a subscription lasts. */
-export type Authenticate = (request: Request) => Caller | null | Promise<Caller | null>
 
 /** What the API needs of this process. */
 export interface GraphqlServices {

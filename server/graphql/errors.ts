@@ -4,7 +4,8 @@
  */
 import { GraphQLError } from 'graphql'
 import { toMessage } from '../errors.js'
-import type { GraphqlServices } from './context.js'
+import type { IdSource } from '../ids.js'
+import type { Log } from '../session/ports.js'
 
 /** Every `extensions.code` of a top-level error. */
 export const ERROR_CODES = [
@@ -52,7 +53,7 @@ export function tooComplex(message: string): GraphQLError {
  */
 export function toGraphqlError(
   thrown: unknown,
-  { log, ids, development }: Pick<GraphqlServices, 'log' | 'ids' | 'development'>,
+  { log, ids, development }: { readonly log: Pick<Log, 'error'>; readonly ids: IdSource; readonly development: boolean },
 ): GraphQLError {
   const original = findOriginal(thrown)
   if (original !== null) {

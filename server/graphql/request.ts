@@ -1,7 +1,8 @@
 /** The context of one request: the services, who asks, and batches that read for this caller only. */
 import { createBatch, type Batch } from './batch.js'
 import { createChildren } from './children.js'
-import type { Caller, GraphqlContext, GraphqlServices } from './context.js'
+import type { Caller } from './caller.js'
+import type { GraphqlContext, GraphqlServices } from './context.js'
 import { createOpenTurns } from './open-turns.js'
 import { createSessions } from './sessions.js'
 

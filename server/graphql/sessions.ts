@@ -8,7 +8,7 @@ import type { Prisma, PrismaClient, Session, SessionHead } from '../generated/pr
 import { isId } from '../ids.js'
 import { visibleTo } from './access.js'
 import { createBatch } from './batch.js'
-import type { Caller } from './context.js'
+import type { Caller } from './caller.js'
 import { toConnection, toPage, type Connection, type PageArguments } from './page.js'
 
 /** A session with the head that was read before it. */

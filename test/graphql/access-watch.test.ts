@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { watchAccess } from '../../server/graphql/access-watch.js'
-import type { Caller } from '../../server/graphql/context.js'
+import type { Caller } from '../../server/graphql/caller.js'
 import { REAUTHENTICATE_MS } from '../../server/graphql/limits.js'
 import { createFakeClock, settled } from '../support/fake-clock.js'
 

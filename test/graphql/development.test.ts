@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { developmentPrincipal } from '../../server/graphql/access.js'
-import { SCOPES } from '../../server/graphql/context.js'
+import { SCOPES } from '../../server/graphql/caller.js'
 import { startApi, type Api } from './api.js'
 
 let api: Api

@@ -23,6 +23,7 @@ export function startCalls(draft: CommitDraft, turn: OpenTurn, step: ToolStep): 
   return step.calls.map((call) => {
     if (!begin.has(call.id)) return call
     draft.record({ type: 'TOOL_CALL_START', data: { callId: call.id, name: call.name } }, stepScope(turn, step))
+    draft.changeCall(call.id, { status: 'RUNNING', startedAt })
     const { id, name, idempotent, sequential } = call
     return { id, name, idempotent, sequential, state: 'started', epoch: draft.session.lease.epoch, startedAt }
   })
