@@ -34,5 +34,6 @@ export class HistoryCache {
     if (isWhole) this.#epoch = checkpoint.historyEpoch
     const items = isWhole ? (this.#items = []) : this.#items
     if (items === null || this.#epoch !== checkpoint.historyEpoch || items.length + history.length !== checkpoint.historyLength) return
+    items.push(...history)
   }
 }
