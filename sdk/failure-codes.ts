@@ -1,4 +1,4 @@
-/** The `code` of a `Failure`: why a turn, a step, a call or a session failed. An open set: a newer server may have more. */
+/** The `code` of a `Failure`: why a turn, a step, a call or a session failed, or a delivery was rejected. An open set: a newer server may have more. */
 export const FAILURE_CODES = [
   'TURN_ITERATION_LIMIT',
   'TURN_TIMEOUT',
@@ -19,6 +19,10 @@ export const FAILURE_CODES = [
   'TOOL_INPUT_INVALID',
   'TOOL_OUTPUT_INVALID',
   'TOOL_TIMEOUT',
+  'TOOL_ABANDONED',
+  'CANCELLED',
+  'ENDED',
+  'DROPPED',
   'SESSION_STRANDED',
   'INTERNAL',
 ] as const

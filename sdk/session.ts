@@ -50,7 +50,7 @@ export interface DeliverOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined
 }
 export interface SendOptions extends DeliverOptions {
-  /** What to do while a turn is open: STEER (default) joins it, QUEUE waits for its end. */
+  /** What to do while a turn is open: STEER (default) joins it, as soon as the server can; QUEUE waits for its end. */
   readonly turnPolicy?: TurnPolicy | undefined
 }
 

@@ -1,5 +1,5 @@
 /** What an author imports from `perdure`. */
-export { defineAgent, type Agent, type AgentOptions, type SessionMode } from './agents/define-agent.js'
+export { defineAgent, type Agent, type AgentOptions } from './agents/define-agent.js'
 export { defineTool } from './agents/define-tool.js'
 export type { Executed, Tool, ToolOptions } from './agents/tool.js'
 export type { JsonSchema } from './agents/schema.js'

@@ -334,7 +334,7 @@ export type TranscriptRole =
 export type TurnPolicy =
   /** Waits for the end of the open turn, then starts the next. */
   | 'QUEUE'
-  /** Joins the open turn as soon as it can, if its sender is the one whom the turn serves. */
+  /** Joins the open turn as soon as it can, if its sender is the one whom the turn serves. In this release it waits like QUEUE. */
   | 'STEER';
 
 /** Where a turn stands. */

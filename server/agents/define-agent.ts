@@ -4,10 +4,6 @@ import type { AgentLimits } from '../session/ports.js'
 import { isTool, type CompiledTool, type Tool } from './tool.js'
 import { isRecord, refuseUnknownOptions } from './loose-options.js'
 
-export const SESSION_MODES = ['CONVERSATION', 'TASK'] as const
-/** TASK: the end of a session's first turn is the end of the session. */
-export type SessionMode = (typeof SESSION_MODES)[number]
-
 export interface AgentOptions {
   /** How clients name it: lower-case letters, digits and dashes, begins with a letter, at most 64. */
   readonly name: string
@@ -21,8 +17,6 @@ export interface AgentOptions {
   readonly tools?: Readonly<Record<string, Tool>>
   /** Defaults: 200 model calls a turn, 30 minutes of active time a turn, 10 seconds for tools to answer a cancel. */
   readonly limits?: Partial<AgentLimits>
-  /** Of new sessions, unless they say otherwise. Default CONVERSATION. */
-  readonly mode?: SessionMode
 }
 
 const AGENT = Symbol.for('perdure.agent')
@@ -36,12 +30,11 @@ export interface Agent {
   readonly instructions: string | (() => string | Promise<string>)
   readonly tools: ReadonlyMap<string, CompiledTool>
   readonly limits: AgentLimits
-  readonly mode: SessionMode
 }
 
 export const DEFAULT_LIMITS: AgentLimits = { maxIterationsPerTurn: 200, turnTimeoutMs: 30 * 60_000, cancelGraceMs: 10_000 }
 
-const OPTIONS = ['name', 'description', 'model', 'instructions', 'tools', 'limits', 'mode'] as const
+const OPTIONS = ['name', 'description', 'model', 'instructions', 'tools', 'limits'] as const
 const AGENT_NAME = /^[a-z][a-z0-9-]{0,63}$/
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/
 
@@ -76,7 +69,6 @@ export function defineAgent(options: AgentOptions): Agent {
     instructions: options.instructions,
     tools: compileTools(name, options.tools ?? {}, refuse),
     limits: toLimits(options.limits ?? {}, refuse),
-    mode: options.mode ?? 'CONVERSATION',
   })
 }
 
@@ -98,13 +90,12 @@ function suggestName(name: string): string {
 }
 
 function checkOptions(options: AgentOptions, refuse: Refuse): void {
-  const { description, model, instructions, mode } = options
+  const { description, model, instructions } = options
   if (description !== undefined && typeof description !== 'string') refuse('description must be a text')
   if (!isModel(model)) refuse('model must be a text such as "openai/gpt-5-mini", or a client such as scripted(…) or openaiChat(…)')
   if (typeof instructions !== 'string' && typeof instructions !== 'function') {
     refuse('instructions must be a text, or a function that gives one')
   }
-  if (mode !== undefined && !SESSION_MODES.includes(mode)) refuse(`mode must be one of ${SESSION_MODES.join(', ')}`)
 }
 
 function isModel(model: unknown): boolean {

@@ -3,7 +3,7 @@ import { PerdureError } from '../errors.js'
 import type { ModelClient } from '../session/model.js'
 import type { AgentLimits, AgentPort, ToolPort } from '../session/ports.js'
 import type { JsonObject } from '../session/perform/to-json.js'
-import type { Agent, SessionMode } from './define-agent.js'
+import type { Agent } from './define-agent.js'
 import type { CompiledTool } from './tool.js'
 
 export type ResolveModel = (spec: string | ModelClient, agent: string) => ModelClient
@@ -22,7 +22,6 @@ export interface AgentDescription {
   readonly description: string | null
   /** The model's name. */
   readonly model: string
-  readonly mode: SessionMode
   readonly tools: readonly ToolDescription[]
   readonly limits: AgentLimits
 }
@@ -69,9 +68,9 @@ function checkInstructions(name: string, text: unknown): string {
 }
 
 function describeAgent(agent: Agent, model: string): AgentDescription {
-  const { name, description, mode, limits } = agent
+  const { name, description, limits } = agent
   const tools = [...agent.tools].map(([toolName, tool]) => describeTool(toolName, tool))
-  return { id: `agt_${name}`, name, description, model, mode, tools, limits }
+  return { id: `agt_${name}`, name, description, model, tools, limits }
 }
 
 function describeTool(name: string, tool: CompiledTool): ToolDescription {

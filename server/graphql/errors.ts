@@ -3,7 +3,7 @@
  * is a fault, masked, and found in the log by its errorId.
  */
 import { GraphQLError } from 'graphql'
-import { toMessage } from '../errors.js'
+import { OutcomeUnknown, PerdureError, toMessage } from '../errors.js'
 import type { IdSource } from '../ids.js'
 import type { Log } from '../session/ports.js'
 
@@ -16,6 +16,7 @@ export const ERROR_CODES = [
   'BAD_USER_INPUT',
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
+  'UNAVAILABLE',
   'INTERNAL_SERVER_ERROR',
 ] as const
 export type ErrorCode = (typeof ERROR_CODES)[number]
@@ -61,6 +62,7 @@ export function toGraphqlError(
     if (ERROR_CODES.some((known) => known === code)) return original
     if (original.path === undefined || isHttp(http)) return recode(original, http)
   }
+  if (isPassing(thrown)) return unavailable(thrown)
   const errorId = ids.next('err')
   const { path, nodes } = thrown instanceof GraphQLError ? thrown : { path: undefined, nodes: undefined }
   log.error('a request failed by a fault of ours', {
@@ -77,6 +79,21 @@ export function toGraphqlError(
       http: { status: 500, spec: true },
       ...(development && { cause: toMessage(thrown) }),
     },
+  })
+}
+
+/** The database did not answer, or racing callers kept winning. */
+function isPassing(thrown: unknown): thrown is GraphQLError {
+  const cause = thrown instanceof GraphQLError ? thrown.originalError : undefined
+  return cause instanceof OutcomeUnknown || (cause instanceof PerdureError && cause.code === 'BUSY')
+}
+
+/** Whether it took effect is not known; with its idempotency key it may be repeated. */
+function unavailable({ path, nodes }: GraphQLError): GraphQLError {
+  return new GraphQLError('The database does not answer just now. Send the request again; with its idempotency key it takes effect once.', {
+    ...(path && { path }),
+    ...(nodes && { nodes }),
+    extensions: { code: 'UNAVAILABLE' satisfies ErrorCode, http: { status: 503, headers: { 'retry-after': '1' } } },
   })
 }
 

@@ -55,7 +55,7 @@ export async function drive(claimed: Session, ports: DrivePorts, signals: DriveS
     loadHistory: (of) => readHistory(history, of, ports, signals.lost),
     onOutcome: () => bell.ring(),
   })
-  const forget = ringOnSignals(bell, signals)
+  const forget = bell.ringOn([signals.lost, signals.draining])
   const inbox = { hasNews: false }
   signals.onNudge(() => {
     inbox.hasNews = true
@@ -73,7 +73,7 @@ export async function drive(claimed: Session, ports: DrivePorts, signals: DriveS
       if (owed.kind === 'effects') effects.keep(session, owed.effects)
       const settled = settle(session, owed, effects, toSettling(ports, circumstances))
       if (settled === null) {
-        await waitFor(bell, owed, ports)
+        await bell.waitUntil(owed.kind === 'effects' ? owed.dueAt : null, clock)
         continue
       }
       const commit = withParking(session, settled, circumstances, ports)
@@ -120,22 +120,6 @@ function withParking(session: Session, commit: Commit, circumstances: Circumstan
   const after = applyCommit(session, commit)
   const then = next(after, circumstances)
   return then.kind === 'park' ? park(commit, after, then.wakeAt, toSettling(ports, circumstances)) : commit
-}
-
-/** Until an outcome, a delivery or the due time. */
-async function waitFor(bell: Bell, owed: Owed, { clock }: DrivePorts): Promise<void> {
-  const dueAt = owed.kind === 'effects' ? owed.dueAt : null
-  const cancel = dueAt === null || dueAt === Infinity ? () => undefined : clock.after(dueAt - clock.now(), () => bell.ring())
-  await bell.wait()
-  cancel()
-}
-
-function ringOnSignals(bell: Bell, { lost, draining }: DriveSignals): () => void {
-  const ring = (): void => bell.ring()
-  for (const signal of [lost, draining]) signal.addEventListener('abort', ring)
-  return () => {
-    for (const signal of [lost, draining]) signal.removeEventListener('abort', ring)
-  }
 }
 
 function toSettling({ ids, agent, random }: DrivePorts, { now, draining }: Circumstances): Settling {

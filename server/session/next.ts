@@ -105,7 +105,7 @@ function nextOfTools(session: Session, phase: Acting, { now, limits, draining }:
 /** Calls that may begin now: side by side, but a sequential one runs alone and nothing overtakes it. */
 export function startable(calls: readonly OpenCall[]): readonly OpenCall[] {
   const running = calls.filter((call) => call.state === 'started')
-  
+  if (running.some((call) => call.sequential)) return []
   const waiting = calls.filter((call) => call.state === 'requested')
   const barrier = waiting.findIndex((call) => call.sequential)
   if (barrier === -1) return waiting

@@ -17,7 +17,6 @@ describe('an agent', () => {
     expect(defineAgent(good)).toMatchObject({
       name: 'support',
       description: null,
-      mode: 'CONVERSATION',
       limits: { maxIterationsPerTurn: 200, turnTimeoutMs: 1_800_000, cancelGraceMs: 10_000 },
     })
     expect(defineAgent({ ...good, limits: { cancelGraceMs: 0 } }).limits).toEqual({
@@ -64,7 +63,7 @@ describe('a wrong definition', () => {
     [
       'an option like no other',
       { ...good, temperature: 1 },
-      `${named}there is no option "temperature"; there are name, description, model, instructions, tools, limits, mode`,
+      `${named}there is no option "temperature"; there are name, description, model, instructions, tools, limits`,
     ],
     [
       'no model',
@@ -72,7 +71,6 @@ describe('a wrong definition', () => {
       `${named}model must be a text such as "openai/gpt-5-mini", or a client such as scripted(…) or openaiChat(…)`,
     ],
     ['no instructions', { ...good, instructions: 7 }, `${named}instructions must be a text, or a function that gives one`],
-    ['a mode that is none', { ...good, mode: 'chat' }, `${named}mode must be one of CONVERSATION, TASK`],
     [
       'a list of tools',
       { ...good, tools: [tool] },

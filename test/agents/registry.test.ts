@@ -21,7 +21,7 @@ const support = defineAgent({
   instructions: () => Promise.resolve('Help.'),
   tools: { refund },
 })
-const hello = defineAgent({ name: 'hello', model: scripted(), instructions: 'Greet.', mode: 'TASK' })
+const hello = defineAgent({ name: 'hello', model: scripted(), instructions: 'Greet.' })
 
 describe('a registry', () => {
   const registry = createRegistry([support, hello], resolve)
@@ -39,12 +39,11 @@ describe('a registry', () => {
   test('describes its agents to clients, sorted by name', () => {
     expect(registry.names).toEqual(['hello', 'support'])
     expect(registry.describe()).toMatchObject([
-      { id: 'agt_hello', name: 'hello', description: null, model: 'scripted', mode: 'TASK', tools: [] },
+      { id: 'agt_hello', name: 'hello', description: null, model: 'scripted', tools: [] },
       {
         id: 'agt_support',
         description: 'Helps.',
         model: 'openai/gpt-5-mini',
-        mode: 'CONVERSATION',
         limits: { turnTimeoutMs: 1_800_000 },
         tools: [
           {

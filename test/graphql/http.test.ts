@@ -1,6 +1,9 @@
+import { GraphQLError } from 'graphql'
 import { serverAudits } from 'graphql-http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ERROR_CODES } from '../../server/graphql/errors.js'
+import { OutcomeUnknown } from '../../server/errors.js'
+import { ERROR_CODES, toGraphqlError } from '../../server/graphql/errors.js'
+import { createIdSource } from '../../server/ids.js'
 import { converse, startApi, type Api } from './api.js'
 
 let api: Api
@@ -121,6 +124,12 @@ describe('top-level errors', () => {
     }
   })
 
+  it('a database that does not answer is UNAVAILABLE, 503, so that a client repeats the request', () => {
+    const lost = new GraphQLError('lost', { originalError: new OutcomeUnknown('the connection broke') })
+    const { extensions } = toGraphqlError(lost, { log: { error: () => undefined }, ids: createIdSource(), development: false })
+    expect(extensions).toMatchObject({ code: 'UNAVAILABLE', http: { status: 503 } })
+  })
+
   it('have one of the documented codes', () => {
     expect(ERROR_CODES).toEqual([
       'UNAUTHENTICATED',
@@ -130,6 +139,7 @@ describe('top-level errors', () => {
       'BAD_USER_INPUT',
       'GRAPHQL_PARSE_FAILED',
       'GRAPHQL_VALIDATION_FAILED',
+      'UNAVAILABLE',
       'INTERNAL_SERVER_ERROR',
     ])
   })

@@ -33,7 +33,9 @@ describe('a commit that is refused because something came (R4)', () => {
     const sessionId = await world.open('support', 'one')
     await world.until(sessionId, afterTurns(2))
     expect(asked).toEqual(['one', 'two'])
-    await expectSound(worlds.store, sessionId)
+    const log = await expectSound(worlds.store, sessionId)
+    const streamed = log.flatMap((event) => (event.type === 'LLM_CHUNK' ? [event.data.text] : []))
+    expect(streamed.join('')).toBe('Answer to one.Answer to two.')
     await world.stop()
   })
 

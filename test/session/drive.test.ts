@@ -4,7 +4,7 @@ import { defineTool } from '../../server/agents/define-tool.js'
 import { scriptedFailure } from '../../server/models/scripted.js'
 import { expectSound } from '../support/expect-sound.js'
 import { ALICE, BOB } from '../support/world.js'
-import { beforeCommit } from './interposed-store.js'
+import { beforeCommit, interpose } from './interposed-store.js'
 import { toolOf, useScriptedWorlds } from './scripted-worlds.js'
 import { afterTurns, createGate, typesOf } from './worlds.js'
 
@@ -70,6 +70,34 @@ describe('a session', () => {
     const outputs = log.flatMap((event) => (event.type === 'TURN_COMPLETED' ? [event.data.output] : []))
     expect(outputs).toEqual(['1 messages, 1 items', '2 messages, 3 items'])
     await expectSound(worlds.store, sessionId)
+  })
+
+  test('reads its history from the database once while it is driven, however many steps it takes', async () => {
+    const seen: number[] = []
+    const worlds = worldsOf(
+      ({ step, history }) => {
+        seen.push(history.length)
+        return step < 4 ? { calls: [{ name: 'work' }] } : 'Done.'
+      },
+      { tools: { work: toolOf(() => 'worked') } },
+    )
+    let reads = 0
+    const store = interpose(worlds.store, {
+      loadHistory: (...args) => {
+        reads += 1
+        return worlds.store.loadHistory(...args)
+      },
+    })
+    const world = worlds.start({ store })
+    const sessionId = await world.open('support', 'one')
+    await world.until(sessionId, afterTurns(1))
+    expect(reads).toBe(0)
+    await world.send(sessionId, 'two')
+    await world.until(sessionId, afterTurns(2))
+    expect(reads).toBe(1)
+    expect(seen).toEqual([1, 3, 5, 7, 9, 11, 13, 15, 17, 19])
+    await expectSound(worlds.store, sessionId)
+    await world.stop()
   })
 
   test('calls a failing provider again within the step, and retracts what the failed attempt had said', async () => {

@@ -44,7 +44,7 @@ export const Agent = builder.objectRef<AgentDescription>('Agent').implement({
     name: t.exposeString('name', { description: 'How sessions name it.' }),
     description: t.exposeString('description', { nullable: true, description: 'What it is for.' }),
     model: t.exposeString('model', { description: 'The model it talks to, e.g. `openai/gpt-5`.' }),
-    mode: t.expose('mode', { type: SessionMode, description: 'How long its sessions last.' }),
+    mode: t.field({ type: SessionMode, description: 'How long its sessions last.', resolve: () => 'CONVERSATION' as const }),
     tools: t.expose('tools', { type: [Tool], description: 'What it can do.' }),
     limits: t.expose('limits', { type: AgentLimits, description: 'What it may use.' }),
     sessions: t.connection(
