@@ -18,7 +18,7 @@ import { interruptedStep, next, type Circumstances, type Owed } from './next.js'
 import { Effects } from './perform/effects.js'
 import { HistoryCache } from './perform/history-cache.js'
 import type { AgentPort, CommitOutcome, EventStream, Log, SessionStore } from './ports.js'
-import { addDeliveries, applyCommit, type Session } from './session.js'
+import { addDeliveries, applyCommit, resumeClock, type Session } from './session.js'
 import type { Settling } from './settle/draft.js'
 import { park, parkOnly } from './settle/park.js'
 import { settleOutcomes, settleTransition } from './settle/settle.js'
@@ -61,7 +61,7 @@ export async function drive(claimed: Session, ports: DrivePorts, signals: DriveS
     inbox.hasNews = true
     bell.ring()
   })
-  let session = claimed
+  let session = resumeClock(claimed, clock.now())
   try {
     while (!signals.lost.aborted) {
       if (inbox.hasNews) {

@@ -41,6 +41,13 @@ export interface Session {
   readonly calls: ReadonlyMap<CallId, CallRow>
 }
 
+/** What a claim gives: the clock of an open turn stood still while nobody drove it. */
+export function resumeClock(session: Session, now: number): Session {
+  const { phase } = session.checkpoint
+  if ((phase.kind !== 'modelling' && phase.kind !== 'acting') || phase.turn.activeSince === null) return session
+  return { ...session, checkpoint: { ...session.checkpoint, phase: { ...phase, turn: { ...phase.turn, activeSince: now } } } }
+}
+
 /** What the session is after a commit that was applied. */
 export function applyCommit(session: Session, commit: Commit): Session {
   const settled = new Set(commit.settled.map((delivery) => delivery.id))

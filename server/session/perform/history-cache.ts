@@ -15,7 +15,7 @@ export class HistoryCache {
     this.#store = store
   }
 
-  /** The history up to the session's checkpoint, valid (H1). */
+  /** The history up to the session's checkpoint, valid (H1). The answer is the caller's own. */
   async load({ facts, checkpoint }: Session): Promise<readonly HistoryItem[]> {
     const { historyEpoch: epoch, historyLength: length } = checkpoint
     if (this.#items === null || this.#epoch !== epoch || this.#items.length !== length) {
@@ -25,7 +25,7 @@ export class HistoryCache {
     }
     if (findInvalid(this.#items, this.#validTo) !== null) return repairHistory(this.#items)
     this.#validTo = this.#items.length
-    return this.#items
+    return this.#items.slice()
   }
 
   /** Takes over what a commit appended, when what came before is here already. */

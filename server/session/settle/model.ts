@@ -1,6 +1,6 @@
 /** What follows from a call of the model: its answer, its failure, its loss. */
 import type { Failure } from '../../errors.js'
-import type { Modelling, ModelStep, OpenCall, OpenTurn } from '../checkpoint.js'
+import type { Modelling, ModelStep, OpenCall, OpenTurn, ToolStep } from '../checkpoint.js'
 import type { CallRow, ClosedStep, Commit } from '../commit.js'
 import { INPUT_CUT_OFF, MODEL_CONTENT_FILTERED, MODEL_REFUSED, STEP_INTERRUPTED } from '../failures.js'
 import type { FinishReason } from '../model.js'
@@ -8,17 +8,21 @@ import type { Block, ModelAnswered, ModelFailed, RequestedCall } from '../outcom
 import { MAX_TAKEOVERS, MODEL_RETRY, retryDelayMs } from '../retry.js'
 import type { Session } from '../session.js'
 import { addUsage } from '../usage.js'
-import { recordEnd } from './calls.js'
+import { appendResults, recordEnd } from './calls.js'
 import { CommitDraft, type Scope, type Settling } from './draft.js'
 import { advance } from './tools.js'
-import { beginAttempt, endTurn, stepScope } from './turn.js'
+import { beginAttempt, endTurn, rollClock, stepScope } from './turn.js'
 
 /** The answer ends the turn, or asks for calls; those that begin now are recorded as started in this very commit (R3). */
 export function settleAnswer(session: Session, { turn, step }: Modelling, answer: ModelAnswered, settling: Settling): Commit {
   const draft = new CommitDraft(session, settling)
   const { finishReason, usage } = answer
   const text = joined(answer.blocks, 'text')
-  const calls = finishReason === 'LENGTH' ? answer.calls.map((call) => ({ ...call, refusal: call.refusal ?? INPUT_CUT_OFF })) : answer.calls
+  const error = refusalOf(answer)
+  const calls = answer.calls.map((call) => ({
+    ...call,
+    refusal: call.refusal ?? error ?? (finishReason === 'LENGTH' ? INPUT_CUT_OFF : null),
+  }))
   const next: OpenTurn = { ...turn, calls: turn.calls + calls.length, usage: addUsage(turn.usage, usage) }
   completeBlocks(draft, stepScope(turn, step), answer.blocks, finishReason)
   draft.record({ type: 'STEP_COMPLETED', data: { finishReason, usage } }, stepScope(turn, step))
@@ -32,21 +36,21 @@ export function settleAnswer(session: Session, { turn, step }: Modelling, answer
   }
   draft.countUsage(usage)
   if (text !== '' || calls.length > 0) {
-    const asked = calls.map(({ id, name, input }) => ({ id, name, input }))
-    draft.appendHistory([{ role: 'assistant', text, calls: asked, interrupted: false }])
+    draft.appendHistory([{ role: 'assistant', text, calls: calls.map(({ id, name, input }) => ({ id, name, input })), interrupted: false }])
   }
-  if (calls.length > 0) {
-    requestCalls(draft, next, step, calls)
+  const asked = requestCalls(draft, next, step, calls)
+  if (error !== null) {
+    appendResults(draft, asked)
+    endTurn(draft, next, { status: 'FAILED', output: text === '' ? null : text, error })
+  } else if (calls.length > 0) {
+    advance(draft, next, asked, null)
   } else {
-    const error = refusalOf(answer)
-    endTurn(
-      draft,
-      next,
-      error === null ? { status: 'COMPLETED', output: text } : { status: 'FAILED', output: text === '' ? null : text, error },
-    )
+    endTurn(draft, next, { status: 'COMPLETED', output: text })
   }
   return draft.finish()
 }
+
+/** A refused or filtered answer is the turn's failure; none of its calls runs. */
 
 function refusalOf({ finishReason }: ModelAnswered): Failure | null {
   if (finishReason === 'REFUSAL') return MODEL_REFUSED
@@ -54,7 +58,7 @@ function refusalOf({ finishReason }: ModelAnswered): Failure | null {
 }
 
 /** Records every call that was asked for, valid or not; a refused one has its result at once. */
-function requestCalls(draft: CommitDraft, turn: OpenTurn, step: ModelStep, calls: readonly RequestedCall[]): void {
+function requestCalls(draft: CommitDraft, turn: OpenTurn, step: ModelStep, calls: readonly RequestedCall[]): ToolStep {
   const { now } = draft.settling
   const open: OpenCall[] = []
   for (const [order, call] of calls.entries()) {
@@ -83,7 +87,7 @@ function requestCalls(draft: CommitDraft, turn: OpenTurn, step: ModelStep, calls
     open.push({ id: callId, name, idempotent, sequential, state: result === null ? 'requested' : 'ended' })
     if (result !== null) recordEnd(draft, turn, step, row)
   }
-  advance(draft, turn, { id: step.id, index: step.index, attempt: step.attempt, calls: open }, null)
+  return { id: step.id, index: step.index, attempt: step.attempt, calls: open }
 }
 
 /** Tried again after a while, or given up: then the step and its turn have failed. */
@@ -109,7 +113,7 @@ export function settleAttempt(session: Session, turn: OpenTurn, step: ModelStep,
   const draft = new CommitDraft(session, settling)
   const scope = { turnId: turn.id, stepIndex: null, attempt: null }
   if (turn.activeSince === null) draft.record({ type: 'TURN_RESUMED', data: { cause: 'TIMER' } }, scope)
-  beginAttempt(draft, { ...turn, activeSince: turn.activeSince ?? settling.now }, again(session, step))
+  beginAttempt(draft, turn, again(session, step))
   return draft.finish()
 }
 
@@ -131,7 +135,7 @@ export function recoverModel(session: Session, turn: OpenTurn, step: ModelStep, 
 export function handBack(session: Session, turn: OpenTurn, step: ModelStep, settling: Settling): Commit {
   const draft = new CommitDraft(session, settling)
   draft.record({ type: 'STEP_INTERRUPTED', data: { reason: 'WORKER_LOST' } }, stepScope(turn, step))
-  draft.enter({ kind: 'modelling', turn, step: { ...step, retryAt: settling.now } })
+  draft.enter({ kind: 'modelling', turn: rollClock(turn, settling.now), step: { ...step, retryAt: settling.now } })
   return draft.finish()
 }
 

@@ -77,7 +77,12 @@ export function beginAttempt(draft: CommitDraft, turn: OpenTurn, step: ModelStep
     model: settling.model,
     startedAt: settling.now,
   }
-  draft.enter({ kind: 'modelling', turn, step })
+  draft.enter({ kind: 'modelling', turn: rollClock(turn, settling.now), step })
+}
+
+/** Books the active time so far: a crash loses at most what one step has used (limits.turnTimeoutMs). */
+export function rollClock(turn: OpenTurn, now: number): OpenTurn {
+  return { ...turn, activeMs: turn.activeMs + (turn.activeSince === null ? 0 : now - turn.activeSince), activeSince: now }
 }
 
 export type TurnEnding =
@@ -88,7 +93,7 @@ export type TurnEnding =
 /** Closes the turn; the session rests, unless something else is waiting (next.ts tells). */
 export function endTurn(draft: CommitDraft, turn: OpenTurn, ending: TurnEnding): void {
   const { now } = draft.settling
-  const activeMs = turn.activeMs + (turn.activeSince === null ? 0 : now - turn.activeSince)
+  const { activeMs } = rollClock(turn, now)
   const error = ending.status === 'FAILED' ? ending.error : null
   const reason = ending.status === 'CANCELLED' ? ending.reason : null
   const { output } = ending

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Commit } from '../../../server/session/commit.js'
 import type { Outcome } from '../../../server/session/outcomes.js'
 import type { Session } from '../../../server/session/session.js'
-import { applyCommit } from '../../../server/session/session.js'
+import { applyCommit, resumeClock } from '../../../server/session/session.js'
 import { settleOutcomes } from '../../../server/session/settle/settle.js'
 import { checkCommit } from '../../../server/store/check-commit.js'
 import { EPOCH, NOW, answered, asked, failed, givenSession, limits, modelling, settlingAt } from '../../support/given.js'
@@ -104,6 +104,13 @@ describe('an answer', () => {
     expect(commit.session).toMatchObject({ status: 'IDLE', end: null })
   })
 
+  test('that is refused or filtered runs none of its calls; each has its result', () => {
+    const commit = settle(answered('No', [asked('whole')], { finishReason: 'CONTENT_FILTER' }))
+    expect(commit.newCalls.map(({ status }) => status)).toEqual(['FAILED'])
+    expect(commit.history.map(({ role }) => role)).toEqual(['assistant', 'tool'])
+    expect(commit.closedTurn).toMatchObject({ status: 'FAILED', error: { code: 'MODEL_CONTENT_FILTERED' } })
+  })
+
   test('that came late, when the session does not wait for a model, changes nothing', () => {
     expect(settleOutcomes(givenSession({ phase: { kind: 'idle' } }), [answered('late')], settlingAt())).toBeNull()
   })
@@ -181,6 +188,19 @@ describe('the time of a turn', () => {
     const later = walk(session, { limits: limited, now: NOW + 3_600_000 })
     expect(eventTypes(later.commits)).toEqual(['TURN_RESUMED', 'STEP_STARTED'])
     expect(later.owed).toMatchObject({ dueAt: NOW + 3_600_000 + 4000 })
+  })
+
+  test('stood still while nobody drove the session: a process that was away for hours fails no turn', () => {
+    const claimed = givenSession({ phase: modelling({ epoch: EPOCH - 1 }, { activeMs: 1000, activeSince: NOW }) })
+    const later = NOW + 3_600_000
+    const resumed = walk(resumeClock(claimed, later), { limits: limited, now: later })
+    expect(eventTypes(resumed.commits)).toEqual(['STEP_INTERRUPTED', 'STEP_STARTED'])
+    expect(resumed.owed).toMatchObject({ dueAt: later + 4000 })
+  })
+
+  test('is booked with every step, so that a crash loses what one step has used at most', () => {
+    const begun = walk(givenSession({ phase: modelling({ retryAt: NOW + 2000, failures: 1 }) }), { now: NOW + 2000 })
+    expect(begun.session.checkpoint.phase).toMatchObject({ turn: { activeMs: 3000, activeSince: NOW + 2000 } })
   })
 
   test('goes on in a short back-off, and may end there without interrupting an attempt that is over', () => {
