@@ -1,5 +1,5 @@
 /** One run: the same measurements on each database. Owns the databases and the engines; whatever happens, they are closed and dropped. */
-import { cpus, loadavg, release, totalmem, type } from 'node:os'
+import { cpus, loadavg, totalmem, type } from 'node:os'
 import { systemClock } from '../server/clock.js'
 import { defineStatement, type Database } from '../server/store/database.js'
 import { createBareCommit } from './bare-commit.js'
@@ -43,7 +43,7 @@ function describeMachine(): Results['machine'] {
     cpu: cpu?.model.trim() ?? 'unknown',
     cores: cpus().length,
     memoryGiB: Math.round(totalmem() / 2 ** 30),
-    system: `${type()} ${release()}`,
+    system: type(),
     node: process.version,
     load: loadavg()[0] ?? 0,
   }

@@ -132,7 +132,7 @@ export function sendMessage(
     const { send: result } = await transport.request(SendDocument, variables, { signal })
     if (result.__typename !== 'SendPayload') throw toProblemError(result)
     const { delivery, created, duplicate } = result
-    return { session: createSession(transport, result.session.id), delivery, created, duplicate }
+    return { session: createSession(transport, result.delivery.sessionId), delivery, created, duplicate }
   }
   return createTurnHandle(transport, { accepted: accept(), signal })
 }

@@ -73,6 +73,8 @@ const MIGRATIONS_DIR = fileURLToPath(new URL('../prisma/migrations', import.meta
 /** The process is the lease when it alone can open the data folder: its leases never run out while it lives. */
 const EMBEDDED_LEASE_MS = 10 * 365 * 24 * 3600_000
 const SWEEP_INTERVAL_MS = 1000
+/** Longer than load balancers and clients keep an idle connection, so that none is closed under a request. */
+const KEEP_ALIVE_MS = 75_000
 /** What running tools get to finish when the process stops. */
 const DRAIN_MS = { development: 500, production: 10_000 } as const
 
@@ -92,7 +94,7 @@ export async function createPerdure(options: PerdureOptions): Promise<Perdure> {
       { ...engine, prisma: opened.prisma, store: opened.store, agents, clock: systemClock, log, development: config.development },
       { authenticate: options.authenticate ?? null },
     )
-    const server = createServer(handler)
+    const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, handler)
     const models = [...new Set(agents.describe().map((agent) => agent.model))]
     return {
       info: { agents: agents.names, models, storage: { kind: opened.database.kind, location: locationOf(config), sessions, recovered } },

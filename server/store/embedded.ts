@@ -6,9 +6,9 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { PerdureError, toMessage } from '../errors.js'
-import { CONNECTION_SETTINGS, type Database, type Statement } from './database.js'
+import { CONNECTION_SETTINGS, type Database } from './database.js'
+import { EmbeddedStatements } from './embedded-statements.js'
 import { lockFolder, type FolderLock } from './folder-lock.js'
-import type { SqlValue } from './json-column.js'
 import { readSnapshot } from './snapshot.js'
 
 export interface EmbeddedOptions {
@@ -76,13 +76,11 @@ async function makePGlite(files: string, log: (message: string) => void): Promis
 }
 
 function toDatabase(pglite: PGlite, lock: FolderLock): Embedded {
+  const statements = new EmbeddedStatements(pglite)
   return {
     kind: 'embedded',
     pglite,
-    query: async <Row>(statement: Statement<Row>, values: readonly SqlValue[]) => {
-      const result = await pglite.query<Row>(statement.text, [...values])
-      return result.rows
-    },
+    query: (statement, values) => statements.run(statement, values),
     close: async () => {
       await pglite.close()
       lock.release()

@@ -18,7 +18,6 @@ export const EPOCH = 7
 export const LIMITS: AgentLimits = DEFAULT_LIMITS
 export const ALICE: Principal = { tenant: 'default', id: 'alice', kind: 'USER' }
 export const BOB: Principal = { tenant: 'default', id: 'bob', kind: 'USER' }
-export const NOBODY: Principal = { tenant: 'default', id: 'anonymous', kind: 'ANONYMOUS' }
 export const TURN = storedId('turn', 'turn_open')
 export const STEP = storedId('stp', 'stp_open')
 
