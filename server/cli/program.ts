@@ -3,7 +3,7 @@ import type { Config, Environment } from '../config.js'
 import type { Log } from '../session/ports.js'
 import type { ServerInfo } from './banner.js'
 import type { Terminal } from './terminal.js'
-import type { TurnSummary } from './turn-line.js'
+import type { TurnSummary } from '../compose.js'
 import type { SignalSource } from './until-stopped.js'
 
 /** What the command line needs of the rest of Perdure and of its process; main.ts hands it over. */

@@ -1,20 +1,5 @@
+import type { TurnSummary } from '../compose.js'
 import { paint, type Style, type Terminal } from './terminal.js'
-
-/** What one line tells of a turn that has ended. */
-export interface TurnSummary {
-  /** When it ended, ms since 1970. */
-  readonly at: number
-  readonly sessionId: string
-  readonly agent: string
-  /** Of the turn, within its session. */
-  readonly number: number
-  readonly outcome: 'completed' | 'failed' | 'cancelled'
-  readonly steps: number
-  readonly toolCalls: number
-  readonly tokens: number
-  readonly durationMs: number
-  readonly failure: { readonly code: string; readonly message: string } | null
-}
 
 const MARKS = { completed: ['green', '✓'], failed: ['red', '✗'], cancelled: ['yellow', '■'] } as const satisfies Record<
   TurnSummary['outcome'],

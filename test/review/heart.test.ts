@@ -1,10 +1,8 @@
 /** Findings of a review: each fails until it is mended. */
 import { describe, expect, test } from 'vitest'
-import { createLeases } from '../../server/worker/leases.js'
-import { createPerdure } from '../../server/compose.js'
 import { interpose } from '../session/interposed-store.js'
 import { useScriptedWorlds, toolOf } from '../session/scripted-worlds.js'
-import { afterTurns, createGate } from '../session/worlds.js'
+import { createGate } from '../session/worlds.js'
 import { OutcomeUnknown } from '../../server/errors.js'
 
 const worldsOf = useScriptedWorlds()
