@@ -105,6 +105,9 @@ function settle(session: Session, owed: Owed, effects: Effects, settling: Settli
     case 'park':
       return parkOnly(session, owed.wakeAt, settling)
     case 'transition': {
+      // A result that is there counts, also when the grace for it is over.
+      const ready = owed.transition.kind === 'advance-step' ? settleOutcomes(session, effects.outcomes(), settling) : null
+      if (ready !== null) return ready
       const taken = interruptedStep(session, owed.transition)
       const said = taken === null ? [] : effects.interruptModel(taken)
       return settleTransition(session, owed.transition, said, settling)

@@ -8,9 +8,16 @@ const UNREACHABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGA
 /** Refuses what is not an address of a PostgreSQL database. */
 export function parseDatabaseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol) || url.pathname.length < 2) {
+  if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol) || (url.host === '' && namesNoDatabase(url))) {
     throw new PerdureError('DATABASE_URL_INVALID', 'DATABASE_URL is not the address of a PostgreSQL database.', {
       hint: `DATABASE_URL=postgresql://user:password@host:5432/database, ${UNSET}`,
+    })
+  }
+  if (namesNoDatabase(url)) {
+    const example = new URL(url)
+    example.pathname = '/perdure'
+    throw new PerdureError('DATABASE_URL_INVALID', `DATABASE_URL is ${maskPassword(url)}; the name of the database is missing in it.`, {
+      hint: `write it behind the host: DATABASE_URL=${maskPassword(example)}, ${UNSET}`,
     })
   }
   const schema = url.searchParams.get('schema')
@@ -20,6 +27,10 @@ export function parseDatabaseUrl(text: string): URL {
     })
   }
   return url
+}
+
+function namesNoDatabase({ pathname }: URL): boolean {
+  return pathname.length < 2
 }
 
 export function maskPassword(url: URL): string {
@@ -35,8 +46,10 @@ export function explainConnection(url: URL, thrown: unknown): PerdureError {
   const code = sqlState(thrown)
   const database = decodeURIComponent(url.pathname.slice(1))
   if (UNREACHABLE.has(code) || isTimeout(thrown)) {
+    // Somebody took the connection, and did not answer as Postgres does.
+    const mayBeAnother = code === '' || code === 'ECONNRESET'
     return new PerdureError('DATABASE_UNREACHABLE', `Can't reach Postgres at ${at} (${code === '' ? 'timed out' : code}).`, {
-      hint: `start it, ${UNSET}`,
+      hint: `start it, ${UNSET}${mayBeAnother ? '; or something else than Postgres listens there: check host and port in DATABASE_URL' : ''}`,
       cause: thrown,
     })
   }

@@ -13,6 +13,7 @@ import { createSessionStore } from './session-store.js'
 
 /** Connections to PostgreSQL of one process. */
 const POOL_SIZE = 10
+const REPLY_TIMEOUT_MS = 2500
 
 export interface OpenStoreOptions {
   /** Address of a PostgreSQL database; null: the embedded one in `dataDir`. */
@@ -23,6 +24,8 @@ export interface OpenStoreOptions {
   readonly clock: Clock
   /** Connections to PostgreSQL at most. Default 10. */
   readonly poolSize?: number
+  /** A statement whose reply takes longer is repeated on another connection. Default 2,500; well below a lease's life. */
+  readonly replyTimeoutMs?: number
   /** Takes a sentence that a person should read once. */
   readonly log?: (message: string) => void
 }
@@ -75,9 +78,14 @@ function openMigrated(options: OpenStoreOptions): Promise<Migrated> {
   return databaseUrl === null ? openFolder(options) : openServer(options, parseDatabaseUrl(databaseUrl))
 }
 
-async function openServer({ poolSize, migrationsDir, log }: OpenStoreOptions, url: URL): Promise<Migrated> {
+async function openServer({ poolSize, replyTimeoutMs, migrationsDir, log }: OpenStoreOptions, url: URL): Promise<Migrated> {
   const onLost = (err: Error): void => log?.(`a connection to the database was lost and is replaced: ${err.message}`)
-  const database = await openPostgres({ url, poolSize: poolSize ?? POOL_SIZE, onLost })
+  const database = await openPostgres({
+    url,
+    poolSize: poolSize ?? POOL_SIZE,
+    replyTimeoutMs: replyTimeoutMs ?? REPLY_TIMEOUT_MS,
+    onLost,
+  })
   const applied = await closeOnFault(database, () => migratePostgres(database, migrationsDir))
   return { database, adapter: new PrismaPg(database.pool), location: maskPassword(url), applied }
 }

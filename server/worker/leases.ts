@@ -30,6 +30,8 @@ export interface HeldLease {
 export interface Leases {
   /** `sentAt`: monotonic time before the claim was sent. */
   hold(session: Session, sentAt: number): HeldLease
+  /** True after `releaseAll`: a claim that is answered only now has to be given back, not driven. */
+  readonly isClosed: boolean
   /** Gives back all that are held, for a process that leaves. */
   releaseAll(): Promise<void>
   stop(): void
@@ -39,6 +41,8 @@ interface Held {
   readonly lease: Lease
   readonly controller: AbortController
   inbox: number
+  /** When the newest renewal that was answered had been sent, on the monotonic clock. */
+  renewedAt: number
   deadline: Deadline
 }
 interface Deadline {
@@ -54,7 +58,7 @@ class LeaseBook implements Leases {
   readonly #options: LeasesOptions
   readonly #held = new Map<SessionId, Held>()
   #ticks = 0
-  #isRenewing = false
+  #isClosed = false
   #cancelTimer = (): void => undefined
 
   constructor(options: LeasesOptions) {
@@ -65,7 +69,7 @@ class LeaseBook implements Leases {
   hold(session: Session, sentAt: number): HeldLease {
     const { sessionId } = session.lease
     const controller = new AbortController()
-    const entry: Held = { lease: session.lease, controller, inbox: session.inbox, deadline: this.#deadlineFrom(sentAt) }
+    const entry: Held = { lease: session.lease, controller, inbox: session.inbox, renewedAt: sentAt, deadline: this.#deadlineFrom(sentAt) }
     this.#held.set(sessionId, entry)
     return {
       lost: controller.signal,
@@ -78,7 +82,12 @@ class LeaseBook implements Leases {
     }
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   async releaseAll(): Promise<void> {
+    this.#isClosed = true
     const entries = [...this.#held.values()]
     for (const entry of entries) this.#lose(entry, 'the process stops')
     if (entries.length > 0) await this.#options.store.release(entries.map((entry) => entry.lease))
@@ -95,7 +104,7 @@ class LeaseBook implements Leases {
       this.#schedule()
       this.#checkDeadlines()
       this.#ticks += 1
-      if (this.#ticks % 2 === 0 && !this.#isRenewing) void this.#renew()
+      if (this.#ticks % 2 === 0) void this.#renew()
     })
   }
 
@@ -105,14 +114,11 @@ class LeaseBook implements Leases {
     if (entries.length === 0) return
     const sentAt = clock.monotonic()
     const leases = entries.map((entry) => entry.lease)
-    this.#isRenewing = true
     try {
       const news = await store.renew(leases, ttlMs)
       for (const entry of entries) this.#takeNews(entry, news.get(entry.lease.sessionId)?.inbox, sentAt)
     } catch (thrown) {
       log.warn(`leases could not be renewed: ${toMessage(thrown)}`, { count: entries.length })
-    } finally {
-      this.#isRenewing = false
     }
   }
 
@@ -123,9 +129,13 @@ class LeaseBook implements Leases {
       this.#lose(entry, 'another worker took the session')
       return
     }
-    entry.deadline = this.#deadlineFrom(sentAt)
+    // A renewal that hung may be answered after the next one.
+    if (sentAt > entry.renewedAt) {
+      entry.renewedAt = sentAt
+      entry.deadline = this.#deadlineFrom(sentAt)
+    }
     if (inbox > entry.inbox) this.#options.onNews(entry.lease.sessionId)
-    entry.inbox = inbox
+    entry.inbox = Math.max(inbox, entry.inbox)
   }
 
   #deadlineFrom(sentAt: number): Deadline {

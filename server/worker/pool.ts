@@ -49,6 +49,8 @@ export interface WorkerPool {
 
 /** A parked session that is due sooner than this is woken by a timer of this process; a later one by the sweep. */
 const TIMER_LIMIT_MS = 60_000
+/** The database counts the wait from when the commit reached it, which is a little later. */
+const TIMER_SLACK_MS = 10
 const SWEEP_LIMIT = 200
 
 export function startWorkerPool(options: WorkerPoolOptions): WorkerPool {
@@ -135,7 +137,7 @@ function announce(
   tell(() => coordinator.publish(id, outcome.events))
   if (commit.session !== null || commit.openedTurn !== null) tell(() => coordinator.announce(id))
   const wakeInMs = Math.max(0, (commit.park?.wakeAt ?? Infinity) - clock.now())
-  if (wakeInMs < TIMER_LIMIT_MS) tell(() => coordinator.wake(id, wakeInMs))
+  if (wakeInMs < TIMER_LIMIT_MS) tell(() => coordinator.wake(id, wakeInMs === 0 ? 0 : wakeInMs + TIMER_SLACK_MS))
   const turn = openTurnOf(before.checkpoint) ?? toUnstarted(commit.openedTurn)
   const closed = commit.closedTurn
   if (closed === null || turn === null) return

@@ -1,5 +1,6 @@
 /** One claim: takes a session that may be due, drives it until it parks, and gives it back. */
 import type { EventWriter } from '../events/writer.js'
+import { toMessage } from '../errors.js'
 import type { WorkerId } from '../ids.js'
 import { drive, type DrivePorts } from '../session/drive.js'
 import type { AgentPort, Ticket } from '../session/ports.js'
@@ -23,7 +24,7 @@ export async function driveOnce(ticket: Ticket, ports: SlotPorts): Promise<void>
   const session = await store.claim(ticket.sessionId, { owner, ttlMs: ports.leaseTtlMs, agents: agents.names })
   if (session === 'not-due') return
   const agent = agents.get(session.facts.agent)
-  if (agent === undefined) return store.release([session.lease])
+  if (agent === undefined || leases.isClosed) return store.release([session.lease])
   const held = leases.hold(session, sentAt)
   const stream = writer.open(session.lease, { onFenced: () => held.lose('another worker wrote to the session') })
   const signals = { lost: held.lost, draining: ports.draining, onNudge: (callback: () => void) => ticket.onNudge(callback) }
@@ -37,12 +38,24 @@ export async function driveOnce(ticket: Ticket, ports: SlotPorts): Promise<void>
   }
 }
 
-/** A process that stops meanwhile leaves it to the lease's end. */
-function giveBackLater(lease: Lease, { store, clock, draining }: SlotPorts): void {
-  if (draining.aborted) return
-  const cancel = clock.after(FAULT_PAUSE_MS, () => {
-    draining.removeEventListener('abort', cancel)
-    void store.release([lease]).catch(() => undefined)
-  })
-  draining.addEventListener('abort', cancel, { once: true })
+/** Again and again until it succeeds: the lease of an embedded database never runs out. A process that stops tries once more, at once. */
+function giveBackLater(lease: Lease, ports: SlotPorts): void {
+  const { store, clock, draining, log } = ports
+  const giveBack = (again: () => void) => (): void => {
+    cancel()
+    draining.removeEventListener('abort', onDrain)
+    store.release([lease]).catch((thrown: unknown) => {
+      log.warn(`a lease could not be given back: ${toMessage(thrown)}`, { session: lease.sessionId })
+      again()
+    })
+  }
+  const onDrain = giveBack(() => undefined)
+  const cancel = draining.aborted
+    ? () => undefined
+    : clock.after(
+        FAULT_PAUSE_MS,
+        giveBack(() => giveBackLater(lease, ports)),
+      )
+  if (draining.aborted) onDrain()
+  else draining.addEventListener('abort', onDrain, { once: true })
 }

@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,11 +22,40 @@ async function faultOf(work: Promise<unknown>): Promise<PerdureError> {
   return thrown
 }
 
+const ELSE =
+  'start it, or unset DATABASE_URL to use the embedded store; or something else than Postgres listens there: check host and port in DATABASE_URL'
+
 describe('a DATABASE_URL that is wrong is told at the start, in one sentence with the mend', () => {
-  it.each(['nonsense', 'mysql://root@db/app', 'postgres://', 'postgres://db:5432/'])('%s is no address of a database', async (url) => {
+  it.each(['nonsense', 'mysql://root@db/app', 'postgres://'])('%s is no address of a database', async (url) => {
     const fault = await faultOf(open(url))
     expect([fault.code, fault.message]).toEqual(['DATABASE_URL_INVALID', 'DATABASE_URL is not the address of a PostgreSQL database.'])
     expect(fault.hint).toContain('unset DATABASE_URL')
+  })
+
+  it.each([
+    ['postgresql://postgres@host:5432', 'postgresql://postgres@host:5432/perdure'],
+    ['postgres://db:5432/', 'postgres://db:5432/perdure'],
+    ['postgres://app:s3cret@db?sslmode=require', 'postgres://app:***@db/perdure?sslmode=require'],
+  ])('%s lacks the name of a database', async (url, written) => {
+    const fault = await faultOf(open(url))
+    expect(fault).toMatchObject({
+      code: 'DATABASE_URL_INVALID',
+      message: `DATABASE_URL is ${url.replace('s3cret', '***')}; the name of the database is missing in it.`,
+      hint: `write it behind the host: DATABASE_URL=${written}, or unset DATABASE_URL to use the embedded store`,
+    })
+  })
+
+  it('something else than Postgres listens', async () => {
+    const { server, port } = await listenOnFreePort((socket) => socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')))
+    const fault = await faultOf(open(`postgres://app@127.0.0.1:${port}/db`))
+    server.close()
+    expect(fault.code).toBe('DATABASE_UNREACHABLE')
+    expect(fault.hint).toBe(ELSE)
+  })
+
+  it('whoever listens does not answer in time', () => {
+    const fault = explainConnection(new URL('postgres://app@db/app'), new Error('timeout expired'))
+    expect(fault).toMatchObject({ message: "Can't reach Postgres at postgres://app@db/app (timed out).", hint: ELSE })
   })
 
   it('nobody listens', async () => {
@@ -91,9 +120,13 @@ it('migrations that are not there are named', async () => {
 })
 
 async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { server, port } = await listenOnFreePort(() => undefined)
   await new Promise((resolve) => server.close(resolve))
   return port
+}
+
+async function listenOnFreePort(onSocket: (socket: Socket) => void): Promise<{ readonly server: Server; readonly port: number }> {
+  const server = createServer(onSocket)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { server, port: (server.address() as AddressInfo).port }
 }

@@ -97,6 +97,22 @@ describe('a broken connection', () => {
     expect((await opened.store.renew([session.lease], TTL_MS)).size).toBe(1)
   })
 
+  it('that falls silent costs one reply timeout, whatever the number of its neighbours: the next try goes to a new one', async () => {
+    const own = await startLossyProxy(database.url)
+    const quick = await openStore({ databaseUrl: own.url, dataDir: '', migrationsDir: MIGRATIONS, clock, replyTimeoutMs: 200 })
+    try {
+      const session = await claimNew(subject)
+      await Promise.all(Array.from({ length: 10 }, () => quick.store.renew([session.lease], TTL_MS)))
+      own.silence()
+      await expect(quick.store.renew([session.lease], TTL_MS)).rejects.toThrow(OutcomeUnknown)
+      const commit = newCommit(session, { events: [waitingEvent(clock)] })
+      expect(await quick.store.commit(session, commit, TTL_MS)).toMatchObject({ kind: 'committed' })
+    } finally {
+      await quick.close()
+      await own.close()
+    }
+  })
+
   it('is not blamed for a statement that is wrong: that is a fault', async () => {
     const made = newSession(clock)
     await opened.store.createSession(made)

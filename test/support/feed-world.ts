@@ -47,9 +47,12 @@ export async function rest(reader: Reader): Promise<readonly EventBatch[]> {
 }
 
 /** Whether it has been answered by now, and with what. */
-export function watch(pull: Promise<IteratorResult<EventBatch>>): { answer: IteratorResult<EventBatch> | null } {
-  const seen: { answer: IteratorResult<EventBatch> | null } = { answer: null }
-  void pull.then((answer) => (seen.answer = answer))
+export function watch(pull: Promise<IteratorResult<EventBatch>>): { answer: IteratorResult<EventBatch> | null; failure: unknown } {
+  const seen: { answer: IteratorResult<EventBatch> | null; failure: unknown } = { answer: null, failure: null }
+  pull.then(
+    (answer) => (seen.answer = answer),
+    (failure: unknown) => (seen.failure = failure),
+  )
   return seen
 }
 

@@ -6,6 +6,8 @@ export interface LossyProxy {
   readonly url: string
   /** The next reply of the server on any connection is dropped together with the connection. */
   loseNextReply(): void
+  /** Connections that are open now go silent: nothing passes and nobody is told, as when a firewall forgets them. New ones work. */
+  silence(): void
   /** Breaks every connection and takes no new one until `open`. */
   shut(): void
   open(): void
@@ -15,6 +17,7 @@ export interface LossyProxy {
 export async function startLossyProxy(target: string): Promise<LossyProxy> {
   const server = new URL(target)
   const sockets = new Set<Socket>()
+  const silent = new Set<Socket>()
   let losing = false
   let shut = false
   const proxy = createServer((client) => {
@@ -30,8 +33,11 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
       })
     }
     if (shut) destroy()
-    client.on('data', (data) => upstream.write(data))
+    client.on('data', (data) => {
+      if (!silent.has(client)) upstream.write(data)
+    })
     upstream.on('data', (data) => {
+      if (silent.has(client)) return
       if (losing) destroy()
       else client.write(data)
       losing = false
@@ -44,6 +50,9 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
     url: url.href,
     loseNextReply: () => {
       losing = true
+    },
+    silence: () => {
+      for (const socket of sockets) silent.add(socket)
     },
     shut: () => {
       shut = true

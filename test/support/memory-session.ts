@@ -54,6 +54,7 @@ export function commit(memory: Memory, session: Session, change: Commit, ttlMs: 
   if (entry.revision !== session.revision) {
     throw new PerdureError('INTERNAL', `a commit to session ${id} builds on revision ${session.revision}, it is at ${entry.revision}`)
   }
+  if (entry.lease?.owner !== session.lease.owner) return { kind: 'fenced' }
   if (isOverlooked(entry, session, change)) return { kind: 'moved', arrived: unsettled(entry, session.inbox) }
   apply(memory, entry, change, ttlMs)
   return { kind: 'committed', events: record(entry, change.events) }

@@ -76,6 +76,24 @@ describe('a fault while a session is driven', () => {
     await expectSound(store, id)
   })
 
+  test('whose lease cannot be given back is tried until it can: the lease of an embedded database never runs out', async () => {
+    let isFull = true
+    const full = async () => Promise.reject(new Error('no space left on device'))
+    const { clock, store, open, typesIn, coordinator } = startPool({
+      store: (memory) => ({
+        commit: (...args) => (isFull ? full() : memory.commit(...args)),
+        release: (leases) => (isFull ? full() : memory.release(leases)),
+      }),
+    })
+    const id = await open('hello')
+    coordinator.wake(id)
+    await clock.advance(12_000)
+    isFull = false
+    await clock.advance(5000 + SWEEP_MS)
+    expect(await typesIn(id)).toContain('TURN_COMPLETED')
+    await expectSound(store, id)
+  })
+
   test('of a claim leaves the slot free for others', async () => {
     let claims = 0
     const { clock, open, typesIn } = startPool({
@@ -208,6 +226,34 @@ describe('a pool that stops', () => {
     const stopped = pool.stop(1000)
     await clock.advance(1000)
     await stopped
+    expect(await store.sweep({ agents: ['support'], limit: 10 })).toEqual([id])
+  })
+
+  test('gives back, and does not drive, what a claim brings only after its deadline', async () => {
+    let commits = 0
+    let answer = (): void => undefined
+    const { clock, open, pool, coordinator, store } = startPool({
+      store: (memory) => ({
+        claim: async (...args) => {
+          const session = await memory.claim(...args)
+          await new Promise<void>((resolve) => (answer = resolve))
+          return session
+        },
+        commit: (...args) => {
+          commits += 1
+          return memory.commit(...args)
+        },
+      }),
+    })
+    const id = await open('hello')
+    coordinator.wake(id)
+    await clock.advance(0)
+    const stopped = pool.stop(1000)
+    await clock.advance(1000)
+    await stopped
+    answer()
+    await clock.advance(0)
+    expect(commits).toBe(0)
     expect(await store.sweep({ agents: ['support'], limit: 10 })).toEqual([id])
   })
 

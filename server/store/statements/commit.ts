@@ -3,7 +3,7 @@
  * In: the session as its driver holds it, the commit, time to live. Out: position of the last event, or no row.
  *
  * R2 and R4 are conditions on the head's own columns, which PostgreSQL tests again on the newest version after a wait for its lock:
- * epoch, revision, and inbox or control. No row: `look` tells why.
+ * epoch, owner, revision, and inbox or control. No row: `look` tells why.
  */
 import type { Clock } from '../../clock.js'
 import { PerdureError } from '../../errors.js'
@@ -31,7 +31,7 @@ const LEASES = {
   park: GIVE_BACK,
   end: `open = false, ${GIVE_BACK}`,
 } as const
-const GUARDS = { none: '', control: ' AND control = $7', inbox: ' AND inbox = $7' } as const
+const GUARDS = { none: '', control: ' AND control = $8', inbox: ' AND inbox = $8' } as const
 const RELEASE_ADDRESSES = 'addresses AS (DELETE FROM address USING head WHERE address.session_id = head.session_id)'
 
 /** Keeps the texts of the shapes that were used; their number is small. */
@@ -60,6 +60,7 @@ function toHeadValues(clock: Clock, session: Session, change: Commit, ttlMs: num
     change.events.length,
     toLeaseMs(clock, change, ttlMs),
     toTextOrNull(openTurnOf(change.checkpoint)?.id),
+    toText(session.lease.owner),
   ]
   if (change.guard === 'none') return values
   return [...values, change.guard === 'inbox' ? session.inbox : session.control]
@@ -77,13 +78,13 @@ function toStatement(shapes: CommitShapes, change: Commit, parts: readonly Commi
   const name = `commit-${lease}-${change.guard}-${parts.map((part) => part.letter).join('')}`
   const known = shapes.get(name)
   if (known !== undefined) return known
-  const first = change.guard === 'none' ? 7 : 8
+  const first = change.guard === 'none' ? 8 : 9
   const rows = parts.map((part, index) => part.sql(`$${first + index}`))
   if (lease === 'end') rows.push(RELEASE_ADDRESSES)
   const head = `head AS (
   UPDATE session_head SET revision = revision + 1, last_seq = last_seq + $4, turn_id = $6,
     ${LEASES[lease]}
-  WHERE session_id = $1 AND epoch = $2 AND revision = $3 AND open${GUARDS[change.guard]}
+  WHERE session_id = $1 AND epoch = $2 AND owner = $7 AND revision = $3 AND open${GUARDS[change.guard]}
   RETURNING session_id, revision, last_seq)`
   const statement = defineStatement<CommitRow>(name, `WITH ${[head, ...rows].join(', ')}\nSELECT last_seq FROM head`)
   shapes.set(name, statement)
@@ -100,6 +101,8 @@ async function explain(database: Database, session: Session, change: Commit): Pr
     const { length } = change.events
     return { kind: 'committed', events: length === 0 ? [] : await readEvents(database, id, seen.lastSeq - length, length) }
   }
+  // Given back, e.g. by a process that stops: whoever is next goes on from the revision before.
+  if (seen.owner !== session.lease.owner) return { kind: 'fenced' }
   if (seen.revision === session.revision && seen.arrived.length > 0) return { kind: 'moved', arrived: seen.arrived }
   throw new PerdureError(
     'INTERNAL',

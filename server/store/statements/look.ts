@@ -1,6 +1,6 @@
 /**
  * look: what a commit that did not match needs to know.
- * In: session, position. Out: epoch, revision and log position of the head, the unsettled deliveries after the position.
+ * In: session, position. Out: epoch, owner, revision and log position of the head, the unsettled deliveries after the position.
  */
 import type { SessionId } from '../../ids.js'
 import type { Delivery } from '../../session/deliveries.js'
@@ -10,6 +10,7 @@ import { toText } from '../json-column.js'
 
 interface LookRow {
   readonly epoch: number
+  readonly owner: string | null
   readonly revision: number
   readonly last_seq: number
   readonly tenant: string
@@ -17,6 +18,8 @@ interface LookRow {
 }
 export interface Look {
   readonly epoch: number
+  /** Null when the lease was given back. */
+  readonly owner: string | null
   readonly revision: number
   readonly lastSeq: number
   readonly arrived: readonly Delivery[]
@@ -24,13 +27,13 @@ export interface Look {
 
 const LOOK = defineStatement<LookRow>(
   'look',
-  `SELECT h.epoch, h.revision, h.last_seq, s.tenant, ${selectDeliveries('h.session_id', '$2')} AS arrived
+  `SELECT h.epoch, h.owner, h.revision, h.last_seq, s.tenant, ${selectDeliveries('h.session_id', '$2')} AS arrived
 FROM session_head h JOIN session s ON s.id = h.session_id WHERE h.session_id = $1`,
 )
 
 export async function look(database: Database, sessionId: SessionId, after: number): Promise<Look | null> {
   const [row] = await database.query(LOOK, [toText(sessionId), after])
   if (row === undefined) return null
-  const { epoch, revision, tenant } = row
-  return { epoch, revision, lastSeq: row.last_seq, arrived: row.arrived.map((delivery) => toDelivery(tenant, delivery)) }
+  const { epoch, owner, revision, tenant } = row
+  return { epoch, owner, revision, lastSeq: row.last_seq, arrived: row.arrived.map((delivery) => toDelivery(tenant, delivery)) }
 }

@@ -68,6 +68,14 @@ export function testCommit(subject: Subject): void {
       expect(await store.renew([driven.lease], TTL_MS)).toEqual(new Map())
     })
 
+    it('of a lease that was given back is fenced: it takes nothing again', async () => {
+      const { store, clock } = subject()
+      const session = await claimNew(subject())
+      await store.release([session.lease])
+      expect(await store.commit(session, newCommit(session, { events: [waitingEvent(clock)] }), TTL_MS)).toEqual({ kind: 'fenced' })
+      expect(await store.sweep({ agents: [session.facts.agent], limit: 1 })).toEqual([session.facts.id])
+    })
+
     it('ends a session: addresses free, log closed, lease gone', async () => {
       const { store, clock } = subject()
       const address = `end:${ids.next('ses')}`
