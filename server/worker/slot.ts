@@ -1,10 +1,9 @@
 /** One claim: takes a session that may be due, drives it until it parks, and gives it back. */
 import type { EventWriter } from '../events/writer.js'
-import { toMessage } from '../errors.js'
 import type { WorkerId } from '../ids.js'
 import { drive, type DrivePorts } from '../session/drive.js'
 import type { AgentPort, Ticket } from '../session/ports.js'
-import type { Lease } from '../session/session.js'
+import { giveBackLater } from './give-back.js'
 import type { Leases } from './leases.js'
 
 export interface SlotPorts extends Omit<DrivePorts, 'stream' | 'agent'> {
@@ -14,9 +13,6 @@ export interface SlotPorts extends Omit<DrivePorts, 'stream' | 'agent'> {
   readonly leases: Leases
   readonly draining: AbortSignal
 }
-
-/** After a fault the session is left alone for a while: whatever broke it may be passing, and must not be hammered. */
-const FAULT_PAUSE_MS = 5000
 
 export async function driveOnce(ticket: Ticket, ports: SlotPorts): Promise<void> {
   const { store, owner, agents, clock, leases, writer, log } = ports
@@ -36,26 +32,4 @@ export async function driveOnce(ticket: Ticket, ports: SlotPorts): Promise<void>
   } finally {
     held.drop()
   }
-}
-
-/** Again and again until it succeeds: the lease of an embedded database never runs out. A process that stops tries once more, at once. */
-function giveBackLater(lease: Lease, ports: SlotPorts): void {
-  const { store, clock, draining, log } = ports
-  const giveBack = (again: () => void) => (): void => {
-    cancel()
-    draining.removeEventListener('abort', onDrain)
-    store.release([lease]).catch((thrown: unknown) => {
-      log.warn(`a lease could not be given back: ${toMessage(thrown)}`, { session: lease.sessionId })
-      again()
-    })
-  }
-  const onDrain = giveBack(() => undefined)
-  const cancel = draining.aborted
-    ? () => undefined
-    : clock.after(
-        FAULT_PAUSE_MS,
-        giveBack(() => giveBackLater(lease, ports)),
-      )
-  if (draining.aborted) onDrain()
-  else draining.addEventListener('abort', onDrain, { once: true })
 }
