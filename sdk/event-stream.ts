@@ -4,7 +4,7 @@
  * - S1 A new connection asks for what comes after the last batch that was received whole: nothing is lost, nothing repeated, wherever
  *   the old one was cut. The next batch is read only when the consumer asks for it, so none is received and then forgotten.
  * - S2 It ends normally only when the log has been read to where the caller asked: to the session's end, or to the recorded tail
- *   with `follow: false`. Whatever else ends it is thrown, with the cursor.
+ *   with `follow: false`. That a server completes its stream is not enough. Whatever else ends it is thrown, with the cursor.
  * - S3 A server that falls silent is as good as gone: after `idleTimeoutMs` the connection is given up.
  * - S4 Stopping to listen, in any way, has no effect on the session.
  */
@@ -112,7 +112,11 @@ export function closing<Item>(
 interface Position {
   cursor: string | null
   failures: number
+  /** Of the failures, those by a fault inside the server. */
+  internalErrors: number
   sawEnd: boolean
+  /** The last batch reached the recorded tail. */
+  caughtUp: boolean
 }
 
 async function* readBatches(
@@ -120,13 +124,13 @@ async function* readBatches(
   sessionId: string,
   options: EventStreamOptions,
 ): AsyncGenerator<EventBatch, void, undefined> {
-  const position: Position = { cursor: options.after ?? null, failures: 0, sawEnd: false }
+  const position: Position = { cursor: options.after ?? null, failures: 0, internalErrors: 0, sawEnd: false, caughtUp: false }
   for (;;) {
     let failure: Error
     try {
       yield* readConnection(transport, sessionId, { options, position })
-      if (position.sawEnd || options.follow === false || (await hasEnded(transport, sessionId, options.signal))) return
-      failure = new LostError('the server closed the event stream before the session has ended')
+      if (position.sawEnd || (await isComplete(transport, sessionId, { options, position }))) return
+      failure = new LostError('the server closed the event stream before its end')
     } catch (error) {
       failure = toError(error)
     }
@@ -156,6 +160,8 @@ async function* readConnection(
     const batch = toBatch(result)
     position.cursor = batch.cursor
     position.failures = 0
+    position.internalErrors = 0
+    position.caughtUp = batch.caughtUp
     position.sawEnd = batch.events.some(isSessionEnd)
     yield batch
     if (position.sawEnd) return
@@ -167,10 +173,14 @@ function toBatch({ sessionEvents }: SessionEventsSubscription): EventBatch {
   return { events: sessionEvents.events.map(toSessionEvent), cursor: sessionEvents.cursor, caughtUp: sessionEvents.caughtUp }
 }
 
-/** A server that shuts down completes its streams too; only an ended session is the end (S2). */
-async function hasEnded(transport: Transport, sessionId: string, signal: AbortSignal | undefined): Promise<boolean> {
-  const { session } = await transport.request(SessionEndDocument, { id: sessionId }, { signal })
-  return session === null || session.endedAt !== null
+/**
+ * Servers and proxies that shut down complete their streams too. The end of a bounded replay is the tail; the end of a followed session,
+ * when its event is not among the wanted types, is an ended session whose log was read to where it stands (S2).
+ */
+async function isComplete(transport: Transport, sessionId: string, { options, position }: Reading): Promise<boolean> {
+  if (options.follow === false) return position.caughtUp
+  const { session } = await transport.request(SessionEndDocument, { id: sessionId }, { signal: options.signal })
+  return session === null || (session.endedAt !== null && session.cursor === position.cursor)
 }
 
 /** Waits before the next connection, or throws when there should be none. */
@@ -178,7 +188,8 @@ async function reconnect(transport: Transport, failure: Error, { options, positi
   const { signal, maxReconnects = Infinity, onReconnect } = options
   if (signal?.aborted === true) throw toError(signal.reason)
   position.failures += 1
-  if (!isWorthAnotherTry(failure, position.failures)) throw withCursor(failure, position)
+  if (isInternal(failure)) position.internalErrors += 1
+  if (!isWorthAnotherTry(failure, position)) throw withCursor(failure, position)
   const error = failure instanceof LostError ? failure.toNetworkError(transport.url, position.failures) : failure
   if (position.failures > maxReconnects) throw withCursor(error, position)
   const backoffMs = toBackoffMs(position.failures, RECONNECT_BACKOFF, () => transport.runtime.random())
@@ -187,10 +198,15 @@ async function reconnect(transport: Transport, failure: Error, { options, positi
   await transport.runtime.wait(delayMs, signal)
 }
 
-function isWorthAnotherTry(failure: Error, failures: number): boolean {
+function isWorthAnotherTry(failure: Error, { internalErrors }: Position): boolean {
   if (failure instanceof LostError || failure instanceof NetworkError) return true
-  if (failure instanceof GraphqlRequestError) return failure.code === 'INTERNAL_SERVER_ERROR' && failures < MAX_INTERNAL_ERRORS
-  return false
+  if (isInternal(failure)) return internalErrors < MAX_INTERNAL_ERRORS
+  // Within a stream, whose status is 200 already, what 503 says elsewhere: the server stops, or its database does not answer.
+  return failure instanceof GraphqlRequestError && failure.code === 'UNAVAILABLE'
+}
+
+function isInternal(failure: Error): boolean {
+  return failure instanceof GraphqlRequestError && failure.code === 'INTERNAL_SERVER_ERROR'
 }
 
 function withCursor(failure: Error, position: Position): Error {

@@ -32,8 +32,8 @@ export interface PerdureOptions {
   /** Says who sends a request; null refuses it. Without it only this machine is served, and everybody on it is trusted. */
   readonly authenticate?: Authenticate
   readonly log?: Log
-  /** Called for each turn that ended in this process; what it throws is logged. */
-  readonly onTurn?: (turn: TurnSummary) => void
+  /** Called for each turn that ended in this process. Nothing waits for it; what it throws, or rejects with, is logged. */
+  readonly onTurn?: (turn: TurnSummary) => void | Promise<void>
 }
 export interface TurnSummary {
   /** When it ended, milliseconds since 1970. */
@@ -84,14 +84,15 @@ export async function createPerdure(options: PerdureOptions): Promise<Perdure> {
   const log = options.log ?? createLogger({ level: config.logLevel, format: 'json' })
   const { apiKey, baseUrl, model } = config.openai
   const settings = { openaiApiKey: apiKey ?? undefined, openaiBaseUrl: baseUrl ?? undefined, openaiModel: model ?? undefined }
-  const agents = createRegistry(options.agents, (spec) => resolveModel(spec, settings))
+  const agents = createRegistry(options.agents, (spec, agent) => resolveModel(spec, { ...settings, agent }))
   const opened = await open(config, log)
+  let engine: ReturnType<typeof startEngine> | null = null
   try {
     const sessions = await opened.prisma.session.count()
     const recovered = opened.recovered
-    const engine = startEngine({ config, log, agents, opened, onTurn: options.onTurn ?? (() => undefined) })
+    const started = (engine = startEngine({ config, log, agents, opened, onTurn: options.onTurn ?? (() => undefined) }))
     const handler = createGraphqlHandler(
-      { ...engine, prisma: opened.prisma, store: opened.store, agents, clock: systemClock, log, development: config.development },
+      { ...started, prisma: opened.prisma, store: opened.store, agents, clock: systemClock, log, development: config.development },
       { authenticate: options.authenticate ?? null },
     )
     const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, handler)
@@ -100,9 +101,11 @@ export async function createPerdure(options: PerdureOptions): Promise<Perdure> {
       info: { agents: agents.names, models, storage: { kind: opened.database.kind, location: locationOf(config), sessions, recovered } },
       handler,
       listen: () => listen(server, config),
-      stop: once(() => stop(server, engine, opened, config)),
+      stop: once(() => stop(server, started, opened, config)),
     }
   } catch (thrown) {
+    if (engine !== null) await halt(engine, 0)
+    await engine?.coordinator.close()
     await opened.close()
     throw thrown
   }
@@ -117,7 +120,15 @@ export async function migrateDatabase(config: Config): Promise<{ readonly applie
 
 function open(config: Config, log: Log): Promise<OpenStore> {
   const { databaseUrl, dataDir } = config
-  return openStore({ databaseUrl, dataDir, migrationsDir: MIGRATIONS_DIR, clock: systemClock, log: (message) => log.warn(message) })
+  return openStore({
+    databaseUrl,
+    dataDir,
+    migrationsDir: MIGRATIONS_DIR,
+    clock: systemClock,
+    // Four tries fit into a lease.
+    replyTimeoutMs: config.leaseTtlMs / 4,
+    log: (message) => log.warn(message),
+  })
 }
 
 function locationOf({ databaseUrl, dataDir }: Config): string {
@@ -135,7 +146,7 @@ interface EngineOptions {
   readonly log: Log
   readonly agents: AgentRegistry
   readonly opened: OpenStore
-  readonly onTurn: (turn: TurnSummary) => void
+  readonly onTurn: NonNullable<PerdureOptions['onTurn']>
 }
 
 /** Everything between the storage and the port. */
@@ -162,9 +173,16 @@ function startEngine({ config, log, agents, opened, onTurn }: EngineOptions) {
     leaseTtlMs,
     renewsLeases: !isEmbedded,
     sweepIntervalMs: SWEEP_INTERVAL_MS,
-    onTurnEnded: (turn) => onTurn(toSummary(turn)),
+    onTurnEnded: (turn) => tellOf(toSummary(turn), { onTurn, log }),
   })
   return { coordinator, feed, intake, ids, pool, drain: () => writer.drain() }
+}
+
+/** Whoever counts turns is the application's: neither a throw nor a rejection of it may reach the engine, or end the process. */
+function tellOf(turn: TurnSummary, { onTurn, log }: Pick<EngineOptions, 'onTurn' | 'log'>): void {
+  void Promise.resolve()
+    .then(() => onTurn(turn))
+    .catch((err: unknown) => log.warn('onTurn failed', { err, session: turn.sessionId }))
 }
 
 function toSummary({ session, number, steps, calls, startedAt, closed }: EndedTurn): TurnSummary {
@@ -197,13 +215,18 @@ function listen(server: Server, { port, host }: Config): Promise<{ readonly url:
 
 async function stop(server: Server, engine: Engine, opened: OpenStore, config: Config): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  engine.feed.close()
-  await engine.pool.stop(config.development ? DRAIN_MS.development : DRAIN_MS.production)
-  await engine.drain()
+  await halt(engine, config.development ? DRAIN_MS.development : DRAIN_MS.production)
   server.closeAllConnections()
   if (server.listening) await closed
   await engine.coordinator.close()
   await opened.close()
+}
+
+/** From here on nothing asks the storage of its own accord. */
+async function halt({ feed, pool, drain }: Engine, deadlineMs: number): Promise<void> {
+  feed.close()
+  await pool.stop(deadlineMs)
+  await drain()
 }
 
 function once(run: () => Promise<void>): () => Promise<void> {

@@ -619,7 +619,7 @@ export type SessionEndQueryVariables = Exact<{
 }>;
 
 
-export type SessionEndQuery = { readonly session: { readonly endedAt: string | null } | null };
+export type SessionEndQuery = { readonly session: { readonly cursor: string, readonly endedAt: string | null } | null };
 
 export type TranscriptQueryVariables = Exact<{
   id: string;

@@ -9,7 +9,8 @@ interface Spot {
   readonly file: string
   /** From 1. */
   readonly line: number
-  readonly column: number
+  /** From 1; null when it is not known. */
+  readonly column: number | null
 }
 
 /** Where this package is; its own frames are not the author's. */
@@ -26,8 +27,8 @@ function fromSyntax(thrown: unknown): PerdureError | null {
   const [, problem, file, line, column] = SYNTAX.exec(readMessage(thrown)) ?? []
   if (problem === undefined || file === undefined) return null
   // The parser counts columns from 0.
-  const spot = { file, line: Number(line), column: Number(column) + 1 }
-  return toFailure(`${showSpot(spot)} has a syntax error: ${problem}`, { spot, hint: 'mend the line and save the file', cause: thrown })
+  const spot = toSpot(file, Number(line), Number(column) + 1)
+  return toFailure(`${showSpot(spot)} has a syntax error: ${problem}`, { spot, hint: 'mend the line and start again', cause: thrown })
 }
 
 function fromMissingModule(thrown: unknown): PerdureError | null {
@@ -68,7 +69,7 @@ function fromThrown(file: string, thrown: unknown): PerdureError {
   const spot = findAuthorsFrame(thrown)
   const where = spot === null ? showPath(file) : showSpot(spot)
   if (thrown instanceof PerdureError) {
-    return toFailure(`${where}: ${thrown.message}`, { spot, hint: thrown.hint ?? 'mend the definition and save the file', cause: thrown })
+    return toFailure(`${where}: ${thrown.message}`, { spot, hint: thrown.hint ?? 'mend the definition and start again', cause: thrown })
   }
   const hint = 'what runs while the file is loaded must not fail: move it into a tool, or into instructions as a function'
   return toFailure(`${where} failed while it was loaded: ${readMessage(thrown)}`, { spot, hint, cause: thrown })
@@ -82,9 +83,18 @@ function findAuthorsFrame(thrown: unknown): Spot | null {
     if (place === undefined || place.startsWith('node:')) continue
     const file = place.startsWith('file://') ? fileURLToPath(place) : place
     if (file.includes(`${sep}node_modules${sep}`) || file.startsWith(OWN_FOLDER)) continue
-    return { file, line: Number(line), column: Number(column) }
+    return toSpot(file, Number(line), Number(column))
   }
   return null
+}
+
+/**
+ * What runs is compiled from what was written, so a column may be one of the compiled line: without the column when the written line is
+ * too short for it. The place behind the last character is where a parser misses something.
+ */
+function toSpot(file: string, line: number, column: number): Spot {
+  const text = readLines(file)[line - 1]
+  return { file, line, column: text !== undefined && column > text.length + 1 ? null : column }
 }
 
 function toFailure(sentence: string, about: { readonly spot: Spot | null; readonly hint: string; readonly cause: unknown }): PerdureError {
@@ -92,7 +102,7 @@ function toFailure(sentence: string, about: { readonly spot: Spot | null; readon
   return new PerdureError('AGENTS_FILE_INVALID', sentence + frame, { hint: about.hint, cause: about.cause })
 }
 
-/** The line, two before and one after it, with a mark under the column; empty when the file has no such line. */
+/** The line, two before and one after it, with a mark under the column if it is known; empty when the file has no such line. */
 function codeFrame({ file, line, column }: Spot): string {
   const lines = readLines(file)
   if (lines[line - 1] === undefined) return ''
@@ -101,7 +111,8 @@ function codeFrame({ file, line, column }: Spot): string {
   const shown = lines.slice(first - 1, line + 1).flatMap((text, index) => {
     const number = first + index
     const row = `${number === line ? '>' : ' '} ${String(number).padStart(width)} | ${text}`
-    return number === line ? [row, `  ${' '.repeat(width)} | ${text.slice(0, column - 1).replace(/[^\t]/g, ' ')}^`] : [row]
+    if (number !== line || column === null) return [row]
+    return [row, `  ${' '.repeat(width)} | ${text.slice(0, column - 1).replace(/[^\t]/g, ' ')}^`]
   })
   return `\n\n${shown.join('\n')}`
 }
@@ -115,7 +126,7 @@ function readLines(file: string): readonly string[] {
 }
 
 function showSpot({ file, line, column }: Spot): string {
-  return `${showPath(file)}:${String(line)}:${String(column)}`
+  return `${showPath(file)}:${String(line)}${column === null ? '' : `:${String(column)}`}`
 }
 
 /** As a person types it: relative when it is below the working directory. */

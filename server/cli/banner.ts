@@ -24,7 +24,7 @@ export interface BannerFacts {
   readonly url: string
   /** Where the agents were loaded from, as a person wrote it. */
   readonly agentsPath: string
-  /** Whether GraphiQL is served. */
+  /** GraphiQL is served, to everybody on this machine. Otherwise nobody can sign in: the command line has no `authenticate`. */
   readonly development: boolean
   readonly info: ServerInfo
 }
@@ -37,13 +37,14 @@ export function bannerText(facts: BannerFacts, terminal: Pick<Terminal, 'color'>
     ['GraphQL', `${paint(terminal, 'cyan', `${url}/graphql`)}${facts.development ? '   GraphiQL in a browser' : ''}`],
     ['Agents', `${info.agents.join(' · ')}   ${paint(terminal, 'dim', facts.agentsPath)}`],
     ['Model', modelText(info.models)],
+    ['Access', accessText(facts.development)],
     ['Storage', `${info.storage.location}   ${counted(info.storage.sessions, 'session')}`],
   ]
   if (info.storage.recovered > 0)
     rows.push(['Recovered', `${counted(info.storage.recovered, 'session')} in the middle of a turn, going on`])
   rows.push(['Stop', 'Ctrl-C; nothing is lost'])
   const [agent] = info.agents
-  const tryIt = agent === undefined ? [] : ['', `   ${paint(terminal, 'bold', 'Try it')}     ${curlLine(url, agent)}`]
+  const tryIt = agent === undefined || !facts.development ? [] : ['', `   ${paint(terminal, 'bold', 'Try it')}     ${curlLine(url, agent)}`]
   const head = ` ${paint(terminal, 'bold', `perdure ${facts.version}`)}  ready in ${(facts.readyMs / 1000).toFixed(1)} s   ${paint(terminal, 'dim', engine)}`
   const body = rows.map(([label, text]) => `   ${paint(terminal, 'bold', label.padEnd(9))}  ${text}`)
   return `${[head, '', ...body, ...tryIt].join('\n')}\n`
@@ -53,6 +54,11 @@ export function bannerText(facts: BannerFacts, terminal: Pick<Terminal, 'color'>
 export function bannerJson(facts: BannerFacts): string {
   const { version, url, readyMs, info } = facts
   return `${JSON.stringify({ version, url, graphql: `${url}/graphql`, pid: process.pid, readyMs: Math.round(readyMs), ...info })}\n`
+}
+
+function accessText(development: boolean): string {
+  if (development) return 'open to everybody on this machine (development)'
+  return 'nobody can sign in   → listen on 127.0.0.1, or use createPerdure({ authenticate }) in your own process'
 }
 
 function modelText(models: readonly string[]): string {

@@ -42,11 +42,12 @@ export interface FollowOptions {
 export interface Feed {
   /**
    * Follows the log of a session. Nothing happens until the first batch is asked for; every iteration is a subscription of its own.
-   * Completes after the end of the session, also when that lies before `after`; when there is no such session; and when the feed closes.
-   * Never throws: reads that fail are repeated.
+   * Completes after the end of the session, also when that lies before `after`; and when there is no such session.
+   * Reads that fail are repeated, never thrown. The one thing thrown is PerdureError `SHUTTING_DOWN`, when the feed closes before this
+   * end: a subscriber must not take what it has for the whole. The log after its cursor can be read elsewhere.
    */
   follow(sessionId: SessionId, options: FollowOptions): AsyncIterable<EventBatch>
-  /** Completes every iteration, also those that begin later. */
+  /** Ends every iteration that has not completed, also those that begin later, with `SHUTTING_DOWN`. */
   close(): void
 }
 
@@ -92,7 +93,7 @@ class LogFeed implements Feed {
 
   close(): void {
     this.#isClosed = true
-    for (const follower of this.#followers) follower.finish()
+    for (const follower of this.#followers) follower.cutOff()
   }
 
   #enter(follower: Follower): Promise<void> | null {

@@ -7,8 +7,10 @@
  * - F2 Batches hold whole writes, so every cursor is a place where a write ends.
  * - F3 What is published faster than the reader asks is forgotten, and read from the log when it does.
  * - F4 Abort, `return` and the feed's end take effect at once, whatever is being waited for, and leave no timer or subscription.
+ * - F5 It completes only where the subscriber has everything, or has left. When the feed ends before, that is thrown.
  */
 import type { Clock } from '../clock.js'
+import { PerdureError } from '../errors.js'
 import type { SessionId } from '../ids.js'
 import type { RecordedEvent } from '../session/events.js'
 import type { Log, LogTail, SessionStore } from '../session/ports.js'
@@ -55,6 +57,7 @@ export class Follower implements AsyncIterableIterator<EventBatch, undefined> {
   #hasReachedTail = false
   #saidCaughtUp = false
   #hasRead = false
+  #isCutOff = false
 
   constructor(options: FollowerOptions) {
     this.#options = options
@@ -94,6 +97,13 @@ export class Follower implements AsyncIterableIterator<EventBatch, undefined> {
     this.#ring()
   }
 
+  /** Nothing follows here, though more may be in the log (F5). Does nothing once it has finished. */
+  cutOff(): void {
+    if (this.#phase === 'finished') return
+    this.#isCutOff = true
+    this.finish()
+  }
+
   /** Live events, from the feed. */
   hear(publication: Publication): void {
     this.#heard = Math.max(this.#heard, publication.last)
@@ -119,9 +129,13 @@ export class Follower implements AsyncIterableIterator<EventBatch, undefined> {
   #start(): void {
     const { clock, heartbeatMs, onStart, signal } = this.#options
     this.#phase = 'opening'
-    const acknowledged = signal.aborted ? null : onStart(this)
-    if (acknowledged === null) {
+    if (signal.aborted) {
       this.finish()
+      return
+    }
+    const acknowledged = onStart(this)
+    if (acknowledged === null) {
+      this.cutOff()
       return
     }
     signal.addEventListener('abort', this.finish, { once: true })
@@ -135,6 +149,7 @@ export class Follower implements AsyncIterableIterator<EventBatch, undefined> {
   async #pull(): Promise<IteratorResult<EventBatch, undefined>> {
     if (this.#phase === 'new') this.#start()
     for (;;) {
+      if (this.#isCutOff) throw new PerdureError('SHUTTING_DOWN', 'the feed was closed before the end of the log was reached')
       if (this.#phase === 'finished') return DONE
       const batch = this.#nextBatch()
       if (batch !== null) {
@@ -172,12 +187,13 @@ export class Follower implements AsyncIterableIterator<EventBatch, undefined> {
     const fresh = this.#fresh(events)
     const last = events.at(-1)
     this.#hasRead = true
+    const isEnd = endsLog(last)
     this.#hasReachedTail ||= reachesTail
     // Positions up to `known` that the log does not have were removed after their turn's end.
     this.#cursor = Math.max(this.#cursor, last?.position ?? 0, reachesTail ? known : 0)
-    if (endsLog(last) || (reachesTail && !this.follow)) this.finish()
+    if (isEnd || (reachesTail && !this.follow)) this.finish()
     const { filter } = this.#options
-    return this.#worthSending({ events: filter.select(fresh), cursor: this.#cursor, caughtUp: reachesTail })
+    return this.#worthSending({ events: filter.select(fresh), cursor: this.#cursor, caughtUp: reachesTail || isEnd })
   }
 
   #usePublication(publication: Publication): EventBatch | null {

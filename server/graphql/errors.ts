@@ -2,10 +2,11 @@
  * The one place where what went wrong becomes GraphQL: what the caller did is told with a code and the mend, whatever else
  * is a fault, masked, and found in the log by its errorId.
  */
-import { GraphQLError } from 'graphql'
+import { GraphQLError, type GraphQLErrorOptions } from 'graphql'
 import { OutcomeUnknown, PerdureError, toMessage } from '../errors.js'
 import type { IdSource } from '../ids.js'
 import type { Log } from '../session/ports.js'
+import { isDatabaseGone } from './database-gone.js'
 
 /** Every `extensions.code` of a top-level error. */
 export const ERROR_CODES = [
@@ -50,7 +51,8 @@ export function tooComplex(message: string): GraphQLError {
 
 /**
  * What a client is told of anything that was thrown: an error of ours as it is; one about the request itself as BAD_USER_INPUT;
- * everything else as INTERNAL_SERVER_ERROR, with its cause in the log, and in development also in the answer.
+ * what will pass by itself as UNAVAILABLE; everything else as INTERNAL_SERVER_ERROR, with its cause in the log, and in development
+ * also in the answer.
  */
 export function toGraphqlError(
   thrown: unknown,
@@ -62,17 +64,19 @@ export function toGraphqlError(
     if (ERROR_CODES.some((known) => known === code)) return original
     if (original.path === undefined || isHttp(http)) return recode(original, http)
   }
-  if (isPassing(thrown)) return unavailable(thrown)
-  const errorId = ids.next('err')
   const { path, nodes } = thrown instanceof GraphQLError ? thrown : { path: undefined, nodes: undefined }
-  log.error('a request failed by a fault of ours', {
-    errorId,
-    err: thrown instanceof GraphQLError ? (thrown.originalError ?? thrown) : thrown,
-    path,
-  })
+  const place = { ...(path && { path }), ...(nodes && { nodes }) }
+  const err: unknown = thrown instanceof GraphQLError ? (thrown.originalError ?? thrown) : thrown
+  if (isStopping(err)) return unavailable('The server is stopping; resume from your cursor.', place)
+  if (isPassing(err)) return unavailable(NO_ANSWER, place)
+  if (isDatabaseGone(err)) {
+    log.error('the database did not answer a request', { err, path })
+    return unavailable(NO_ANSWER, place)
+  }
+  const errorId = ids.next('err')
+  log.error('a request failed by a fault of ours', { errorId, err, path })
   return new GraphQLError(`Something went wrong here, not with your request; the log has it under ${errorId}.`, {
-    ...(path && { path }),
-    ...(nodes && { nodes }),
+    ...place,
     extensions: {
       code: 'INTERNAL_SERVER_ERROR' satisfies ErrorCode,
       errorId,
@@ -82,17 +86,22 @@ export function toGraphqlError(
   })
 }
 
-/** The database did not answer, or racing callers kept winning. */
-function isPassing(thrown: unknown): thrown is GraphQLError {
-  const cause = thrown instanceof GraphQLError ? thrown.originalError : undefined
-  return cause instanceof OutcomeUnknown || (cause instanceof PerdureError && cause.code === 'BUSY')
+/** Whether it took effect is not known; with its idempotency key it may be repeated. */
+const NO_ANSWER = 'The database does not answer just now. Send the request again; with its idempotency key it takes effect once.'
+
+/** The database did not answer a write, or racing callers kept winning. */
+function isPassing(err: unknown): boolean {
+  return err instanceof OutcomeUnknown || (err instanceof PerdureError && err.code === 'BUSY')
 }
 
-/** Whether it took effect is not known; with its idempotency key it may be repeated. */
-function unavailable({ path, nodes }: GraphQLError): GraphQLError {
-  return new GraphQLError('The database does not answer just now. Send the request again; with its idempotency key it takes effect once.', {
-    ...(path && { path }),
-    ...(nodes && { nodes }),
+/** The feed was closed under a subscription that had not come to its end. */
+function isStopping(err: unknown): boolean {
+  return err instanceof PerdureError && err.code === 'SHUTTING_DOWN'
+}
+
+function unavailable(message: string, place: Pick<GraphQLErrorOptions, 'path' | 'nodes'>): GraphQLError {
+  return new GraphQLError(message, {
+    ...place,
     extensions: { code: 'UNAVAILABLE' satisfies ErrorCode, http: { status: 503, headers: { 'retry-after': '1' } } },
   })
 }

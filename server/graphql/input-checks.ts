@@ -8,8 +8,8 @@ const tooLong = (maximum: number, what: 'characters' | 'items') => `is too long;
 const limited = (maximum: number) => z.string().max(maximum, tooLong(maximum, 'characters'))
 const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullish()
 
-const sessionId = z.string().refine((id) => isId('ses', id), 'is no id of a session; they begin with ses_')
-const turnId = z.string().refine((id) => isId('turn', id), 'is no id of a turn; they begin with turn_')
+const sessionId = z.string().refine((id) => isId('ses', id), 'is no id of a session, which is ses_ and 26 letters and digits')
+const turnId = z.string().refine((id) => isId('turn', id), 'is no id of a turn, which is turn_ and 26 letters and digits')
 const address = limited(MAX_ADDRESS).regex(/^[^\s:]+:\S(.*\S)?$/, 'is no address; they are channel:value, e.g. slack:C042')
 const text = limited(MAX_TEXT).refine((value) => value.trim() !== '', 'is empty; say something')
 const title = limited(MAX_TITLE)

@@ -128,7 +128,7 @@ describe('what is wrong is said:', () => {
     expect(message).toBe(
       `${path}:5:3 has a syntax error: Unexpected token, expected ","\n\n  3 | export default defineAgent({\n  4 |   name: 'hello'\n> 5 |   model: 'x/y',\n    |   ^\n  6 | })`,
     )
-    expect(hint).toBe('mend the line and save the file')
+    expect(hint).toBe('mend the line and start again')
   })
 
   test('a syntax error in a file that it imports', async ({ folder, write }) => {
@@ -149,9 +149,23 @@ describe('what is wrong is said:', () => {
 
   test('a wrong definition, at the author’s line', async ({ write }) => {
     const path = await write({ 'a.ts': `${IMPORT}\nexport default ${agent('Hello')}` })
-    const { message } = await failureOf(path)
+    const { message, hint } = await failureOf(path)
+    expect(hint).toBe('mend the definition and start again')
     expect(message).toMatch(new RegExp(`^${path}:3:\\d+: "Hello" is no name for an agent; .*name: "hello"\n\n`))
     expect(message).toContain('> 3 | export default defineAgent(')
+  })
+
+  test('a column that the written line does not have is left out, as of code that was compiled to one longer line', async ({ write }) => {
+    const text = "throw Object.assign(new Error('no'), { stack: `Error: no\\n    at ${__filename}:1:298` })"
+    const path = await write({ 'a.js': text })
+    expect((await failureOf(path)).message).toBe(`${path}:1 failed while it was loaded: no\n\n> 1 | ${text}`)
+  })
+
+  test('what is missing at the end of a line is marked behind its last character', async ({ write }) => {
+    const path = await write({ 'a.ts': 'export default [' })
+    expect((await failureOf(path)).message).toMatch(
+      new RegExp(`^${path}:1:17 has a syntax error: .*\n\n> 1 \\| export default \\[\n    \\|                 \\^$`),
+    )
   })
 
   test('an import of a file that is not there', async ({ folder, write }) => {

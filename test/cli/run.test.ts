@@ -87,6 +87,8 @@ describe('start', () => {
     expect((await fetch(url)).status).toBe(200)
     expect(out.trimEnd().split('\n').length).toBeLessThanOrEqual(12)
     expect(out).toContain('perdure 1.2.3')
+    expect(out).toContain('Access     open to everybody on this machine (development)')
+    expect(out).toContain('Try it     curl ')
     expect(out).toContain('hello · clerk   examples/agents')
     expect(out).toContain('scripted, offline')
     expect(out).toContain('.perdure/data   3 sessions')
@@ -98,6 +100,20 @@ describe('start', () => {
     expect(server.stops).toBe(1)
     expect([...fake.listeners.values()].every((set) => set.size === 0)).toBe(true)
     await expect(fetch(url)).rejects.toThrow()
+  })
+
+  test('beyond this machine: says that nobody can sign in and what to do, and offers nothing to try', async () => {
+    const fake = fakeProcess({ open: () => Promise.resolve(tinyServer()), env: { PERDURE_PORT: '0' } })
+    const ended = runLine('start --host 0.0.0.0', fake.program)
+    await fake.printedOut('Ctrl-C')
+    const { out } = fake.printed
+    expect(out).toContain(
+      'Access     nobody can sign in   → listen on 127.0.0.1, or use createPerdure({ authenticate }) in your own process\n',
+    )
+    expect(out).not.toContain('Try it')
+    expect(out).not.toContain('GraphiQL')
+    fake.signal('SIGINT')
+    expect(await ended).toBe(0)
   })
 
   test('--json is one object', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { printTurn, type TurnSummary } from '../../server/cli/turn-line.js'
+import { printTurn } from '../../server/cli/turn-line.js'
+import type { TurnSummary } from '../../server/compose.js'
 
 const turn: TurnSummary = {
   at: new Date(2026, 0, 2, 12, 3, 4).getTime(),

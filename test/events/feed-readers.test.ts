@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { settled } from '../support/fake-clock.js'
 import { facts, next, ONE, openFeed, positions, range, rest, watch } from '../support/feed-world.js'
+import { sessionCompleted } from '../support/sample-events.js'
 
 describe('a slow reader', () => {
   test('is sent back to the log when too much was published, and gets everything once', async () => {
@@ -83,7 +84,7 @@ describe('leaving', () => {
   }
 
   test.each(Object.entries(waits))(
-    'abort, return and close complete a reader that waits for %s, and leave nothing behind',
+    'abort and return complete a reader that waits for %s, close ends it with SHUTTING_DOWN, and all leave nothing behind (F4, F5)',
     async (what, wait) => {
       for (const leave of ['abort', 'return', 'close'] as const) {
         const hanging = { coordinator: { subscribe: () => new Promise<never>(() => undefined) } }
@@ -97,8 +98,13 @@ describe('leaving', () => {
         if (leave === 'return') void reader.return?.()
         if (leave === 'close') setup.feed.close()
         await settled()
-        expect(seen.answer).toEqual({ done: true, value: undefined })
-        expect(await reader.next()).toEqual({ done: true, value: undefined })
+        if (leave === 'close') {
+          expect(seen.failure).toMatchObject({ code: 'SHUTTING_DOWN' })
+          await expect(reader.next()).rejects.toMatchObject({ code: 'SHUTTING_DOWN' })
+        } else {
+          expect(seen.answer).toEqual({ done: true, value: undefined })
+          expect(await reader.next()).toEqual({ done: true, value: undefined })
+        }
         expect(setup.clock.pending).toBe(0)
       }
     },
@@ -118,12 +124,26 @@ describe('leaving', () => {
     expect(warnings).toEqual([])
   })
 
-  test('a signal that has aborted before, and a feed that has closed before, complete at once', async () => {
+  test('a signal that has aborted before completes at once, a feed that has closed before ends with SHUTTING_DOWN', async () => {
     const { feed, store, follow } = openFeed()
     expect(await rest(follow({ signal: AbortSignal.abort() }))).toEqual([])
     feed.close()
-    expect(await rest(follow())).toEqual([])
+    for (const live of [true, false]) await expect(rest(follow({ follow: live }))).rejects.toMatchObject({ code: 'SHUTTING_DOWN' })
     expect(store.reads).toEqual([])
+  })
+
+  test.each([true, false])('close in the middle of a replay is an error, after its end it is none (F5; follow: %s)', async (live) => {
+    const { feed, commit, follow } = openFeed({ pageSize: 2 })
+    commit(...facts(1))
+    commit(...facts(1))
+    commit(...facts(1), sessionCompleted())
+    const [cut, whole] = [follow({ follow: live }), follow({ follow: live })]
+    expect((await next(cut)).caughtUp).toBe(false)
+    await next(whole)
+    expect((await next(whole)).caughtUp).toBe(true)
+    feed.close()
+    await expect(cut.next()).rejects.toMatchObject({ code: 'SHUTTING_DOWN' })
+    expect(await rest(whole)).toEqual([])
   })
 
   test('leaving a loop ends the subscription', async () => {

@@ -89,7 +89,7 @@ export async function startApi(options: ApiOptions = {}) {
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/graphql`
 
   return {
-    ...{ url, store: opened.store, prisma, world, coordinator, errors },
+    ...{ url, store: opened.store, prisma, world, coordinator, feed, errors },
     /** Live subscriptions of events and of changes together. */
     readers,
     /** The SQL that the reading side has sent since this was last asked. */

@@ -1,7 +1,9 @@
+import { PrismaPg } from '@prisma/adapter-pg'
 import { GraphQLError } from 'graphql'
 import { serverAudits } from 'graphql-http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OutcomeUnknown } from '../../server/errors.js'
+import { PrismaClient } from '../../server/generated/prisma/client.js'
 import { ERROR_CODES, toGraphqlError } from '../../server/graphql/errors.js'
 import { createIdSource } from '../../server/ids.js'
 import { converse, startApi, type Api } from './api.js'
@@ -96,6 +98,9 @@ describe('limits', () => {
 })
 
 describe('top-level errors', () => {
+  const told = (thrown: unknown) =>
+    toGraphqlError(thrown, { log: { error: () => undefined }, ids: createIdSource(), development: false }).extensions
+
   it.each([
     ['{', 'GRAPHQL_PARSE_FAILED', 400],
     ['{ nothing }', 'GRAPHQL_VALIDATION_FAILED', 400],
@@ -126,9 +131,36 @@ describe('top-level errors', () => {
 
   it('a database that does not answer is UNAVAILABLE, 503, so that a client repeats the request', () => {
     const lost = new GraphQLError('lost', { originalError: new OutcomeUnknown('the connection broke') })
-    const { extensions } = toGraphqlError(lost, { log: { error: () => undefined }, ids: createIdSource(), development: false })
-    expect(extensions).toMatchObject({ code: 'UNAVAILABLE', http: { status: 503 } })
+    expect(told(lost)).toMatchObject({ code: 'UNAVAILABLE', http: { status: 503 } })
   })
+
+  it('so is one that a read cannot reach, or that goes away in the middle of it', async () => {
+    const nowhere = new PrismaClient({ adapter: new PrismaPg({ connectionString: 'postgresql://postgres@127.0.0.1:1/none' }) })
+    const unreachable: unknown = await nowhere.session.findFirst().catch((thrown: unknown) => thrown)
+    expect(told(unreachable)).toMatchObject({ code: 'UNAVAILABLE', http: { status: 503 } })
+    const killed: unknown = await api.prisma.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())::text`.catch(
+      (thrown: unknown) => thrown,
+    )
+    expect(told(killed)).toMatchObject({ code: 'UNAVAILABLE' })
+  })
+
+  it.each([
+    ...['P1001', 'P1002', 'P1008', 'P1017', 'P2024', '08006', '57P01', '57P03', 'ECONNREFUSED', 'ECONNRESET'].map((code) => ({ code })),
+    ...['Connection terminated unexpectedly', 'timeout exceeded when trying to connect'].map((message) => ({ message })),
+    { meta: { driverAdapterError: { cause: { kind: 'ConnectionClosed' } } } },
+    { cause: { originalCode: '57P01', kind: 'postgres' } },
+  ])('so is a fault of the connection: %j', (fault) => {
+    const originalError = Object.assign(new Error('a query failed'), fault)
+    expect(told(new GraphQLError('x', { originalError }))).toMatchObject({ code: 'UNAVAILABLE' })
+  })
+
+  it.each([{ code: 'P2025' }, { code: '23505' }, { code: '57014' }, { message: 'the tool has a timeout' }, {}])(
+    'another fault is none: %j',
+    (fault) => {
+      const originalError = Object.assign(new Error('a query failed'), fault)
+      expect(told(new GraphQLError('x', { originalError }))).toMatchObject({ code: 'INTERNAL_SERVER_ERROR' })
+    },
+  )
 
   it('have one of the documented codes', () => {
     expect(ERROR_CODES).toEqual([

@@ -140,7 +140,10 @@ describe('send', () => {
     })
     expect(await run('send', { to: { session: 'ses_x' }, ...text('') })).toMatchObject({
       __typename: 'InvalidInputError',
-      issues: [{ path: ['to', 'session'] }, { path: ['message', 'text'] }],
+      issues: [
+        { path: ['to', 'session'], message: 'is no id of a session, which is ses_ and 26 letters and digits' },
+        { path: ['message', 'text'] },
+      ],
     })
     expect(await run('send', { to: { session: UNKNOWN }, ...text('x'.repeat(300_000)) })).toMatchObject({
       __typename: 'LimitExceededError',

@@ -49,8 +49,8 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 /** What graphql-sse's own client gets. */
-async function* follow(variables: object, caller = 'ann'): AsyncGenerator<Message, void> {
-  const client = createClient({ url: api.url, headers: { 'x-caller': caller }, retryAttempts: 0 })
+async function* follow(variables: object, caller = 'ann', url = api.url): AsyncGenerator<Message, void> {
+  const client = createClient({ url, headers: { 'x-caller': caller }, retryAttempts: 0 })
   try {
     for await (const message of client.iterate({ query: QUERY, variables: { follow: true, ...variables } }))
       yield message as unknown as Message
@@ -214,6 +214,23 @@ describe('a subscription is asked again every minute whose it is', () => {
     expect((await batches.next()).value).toMatchObject({ data: { sessionEvents: { __typename: 'NotFoundError', id: told } } })
     expect((await batches.next()).done).toBe(true)
     await vi.waitFor(() => expect(clock.pending).toBe(0))
+  })
+})
+
+describe('a server that stops', () => {
+  it('ends what has not come to its end with UNAVAILABLE, instead of completing it', async () => {
+    const stopping = await startApi()
+    const id = await converse(stopping, 'ann', ['one'])
+    const live = follow({ session: { id } }, 'ann', stopping.url)
+    await until(live, 'SESSION_WAITING')
+    stopping.feed.close()
+    const told = { errors: [{ message: 'The server is stopping; resume from your cursor.', extensions: { code: 'UNAVAILABLE' } }] }
+    expect((await live.next()).value).toMatchObject(told)
+    expect((await live.next()).done).toBe(true)
+    for (const given of [{ follow: true }, { follow: false }])
+      expect((await follow({ session: { id }, ...given }, 'ann', stopping.url).next()).value).toMatchObject(told)
+    expect(stopping.errors).toEqual([])
+    await stopping.close()
   })
 })
 
