@@ -28,9 +28,11 @@ export async function createInProcess({ engine, sizes }: Bench): Promise<FirstEv
   const sessionId = await createSession(engine)
   const watch = createWatch()
   const left = new AbortController()
-  void (async () => {
+  const listen = async (): Promise<void> => {
     for await (const { events } of engine.feed.follow(sessionId, { after: 0, follow: true, signal: left.signal })) watch.hear(events)
-  })()
+  }
+  // A run that is stopped closes the feed under it.
+  listen().catch(() => undefined)
   return toSeries(sizes.sends, { send: (text) => sendInProcess(engine, sessionId, text), watch, close: () => left.abort() })
 }
 

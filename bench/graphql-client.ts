@@ -76,7 +76,11 @@ function readBatches(response: IncomingMessage, onBatch: (batch: Batch) => void)
     rest = blocks.pop() ?? ''
     for (const block of blocks) {
       const data = block.split('\n').find((line) => line.startsWith(DATA))
-      if (block.startsWith('event: next') && data !== undefined) onBatch(Next.parse(JSON.parse(data.slice(DATA.length))).data.sessionEvents)
+      if (!block.startsWith('event: next') || data === undefined) continue
+      const next = Next.safeParse(JSON.parse(data.slice(DATA.length)))
+      // An error: the server stops, or refuses; either way no batch follows.
+      if (next.success) onBatch(next.data.data.sessionEvents)
+      else response.destroy()
     }
   })
 }
