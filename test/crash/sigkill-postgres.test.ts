@@ -1,3 +1,4 @@
+import { createTestDatabase } from '../support/databases.js'
 import { sigkillSuite } from './sigkill.js'
 
-sigkillSuite('postgres')
+sigkillSuite('postgres', createTestDatabase)

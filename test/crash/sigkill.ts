@@ -10,13 +10,11 @@ import { storedId } from '../../server/ids.js'
 import { openStore } from '../../server/store/open.js'
 import { findInvalid } from '../../server/session/history.js'
 import { checkLog } from '../support/check-log.js'
-import { createTestDatabase, MIGRATIONS, type TestDatabase } from '../support/databases.js'
+import { MIGRATIONS, type TestDatabase } from '../support/databases.js'
 import { findFreePort, startServerProcess, type ServerProcess } from '../support/server-process.js'
 import { readLog } from '../support/world.js'
 
 const AGENTS = fileURLToPath(new URL('agents.ts', import.meta.url))
-
-type Database = 'embedded' | 'postgres'
 
 /** A server that can be killed and started again at the same address, and two clients that follow a session all the while. */
 class Deployment {
@@ -32,9 +30,9 @@ class Deployment {
     this.#database = database
   }
 
-  static async create(kind: Database): Promise<Deployment> {
+  static async create(database: TestDatabase | null): Promise<Deployment> {
     const folder = await mkdtemp(join(tmpdir(), 'perdure-crash-'))
-    return new Deployment(folder, await findFreePort(), kind === 'postgres' ? await createTestDatabase() : null)
+    return new Deployment(folder, await findFreePort(), database)
   }
 
   async start(): Promise<void> {
@@ -99,12 +97,13 @@ async function untilEvent(session: Session, type: string): Promise<void> {
   for await (const event of session.events({ last: 1000 })) if (event.type === type) return
 }
 
-export function sigkillSuite(kind: Database): void {
-  describe(`a server killed with SIGKILL (${kind})`, () => {
+/** `createDatabase` answers null for the embedded one. */
+export function sigkillSuite(name: string, createDatabase: () => Promise<TestDatabase | null>): void {
+  describe(`a server killed with SIGKILL (${name})`, () => {
     let deployment: Deployment
 
     beforeEach(async () => {
-      deployment = await Deployment.create(kind)
+      deployment = await Deployment.create(await createDatabase())
       await deployment.start()
     })
     afterEach(() => deployment.remove())
