@@ -10,6 +10,8 @@ import { PerdureError } from './errors.js'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
+export const ROLES = ['all', 'api', 'worker'] as const
+export type Role = (typeof ROLES)[number]
 
 export interface Config {
   /** Where the server listens: PERDURE_PORT, --port. 0 lets the system choose. Default 4000. */
@@ -20,6 +22,12 @@ export interface Config {
   readonly dataDir: string
   /** DATABASE_URL, a PostgreSQL URL. Null: the embedded database in `dataDir`. */
   readonly databaseUrl: string | null
+  /** REDIS_URL, a Redis or Valkey URL: processes that share a database tell each other of news at once. Without DATABASE_URL it is not used. */
+  readonly redisUrl: string | null
+  /** What the names of keys and channels in Redis begin with: PERDURE_REDIS_PREFIX. Default `perdure`. */
+  readonly redisPrefix: string
+  /** PERDURE_ROLE, --role. `api` answers requests and drives nothing, `worker` drives and answers none. Default `all`: both. */
+  readonly role: Role
   readonly openai: OpenAiConfig
   /** PERDURE_LOG_LEVEL, --log-level. Default `warn`. */
   readonly logLevel: LogLevel
@@ -54,6 +62,7 @@ export interface ConfigFlags {
   readonly host?: string | undefined
   readonly dataDir?: string | undefined
   readonly logLevel?: string | undefined
+  readonly role?: string | undefined
 }
 export interface LoadConfigOptions {
   readonly env?: Environment
@@ -69,17 +78,24 @@ export function loadConfig(options: LoadConfigOptions = {}): Config {
   const { flags = {}, cwd = process.cwd(), authenticated = false } = options
   const env = { ...readDotEnv(cwd), ...withoutUndefined(options.env ?? readEnvironment()) }
   const host = toHost(pick('--host', flags.host, 'PERDURE_HOST', env) ?? { name: 'PERDURE_HOST', value: '127.0.0.1' })
-  return Object.freeze({
+  return withRole({
     port: toWholeNumber(pick('--port', flags.port, 'PERDURE_PORT', env), { fallback: 4000, min: 0, max: 65_535 }),
     host,
     dataDir: resolve(cwd, pick('--data-dir', flags.dataDir, 'PERDURE_DATA_DIR', env)?.value ?? '.perdure'),
-    databaseUrl: toUrl(pickVariable('DATABASE_URL', env), ['postgres:', 'postgresql:']),
+    databaseUrl: toUrl(
+      pickVariable('DATABASE_URL', env),
+      ['postgres:', 'postgresql:'],
+      'postgresql://user:password@localhost:5432/perdure',
+    ),
+    redisUrl: toUrl(pickVariable('REDIS_URL', env), ['redis:', 'rediss:'], 'redis://localhost:6379'),
+    redisPrefix: toPrefix(pickVariable('PERDURE_REDIS_PREFIX', env)),
+    role: toChoice(pick('--role', flags.role, 'PERDURE_ROLE', env), ROLES, { fallback: 'all', example: 'worker' }),
     openai: Object.freeze({
       apiKey: pickVariable('OPENAI_API_KEY', env)?.value ?? null,
-      baseUrl: toUrl(pickVariable('OPENAI_BASE_URL', env), ['https:', 'http:']),
+      baseUrl: toUrl(pickVariable('OPENAI_BASE_URL', env), ['https:', 'http:'], 'https://api.openai.com/v1'),
       model: pickVariable('OPENAI_MODEL', env)?.value ?? null,
     }),
-    logLevel: toLogLevel(pick('--log-level', flags.logLevel, 'PERDURE_LOG_LEVEL', env)),
+    logLevel: toChoice(pick('--log-level', flags.logLevel, 'PERDURE_LOG_LEVEL', env), LOG_LEVELS, { fallback: 'warn', example: 'info' }),
     slots: toWholeNumber(pickVariable('PERDURE_SLOTS', env), { fallback: 16, min: 1, max: 1024 }),
     leaseTtlMs: toWholeNumber(pickVariable('PERDURE_LEASE_TTL_MS', env), { fallback: 10_000, min: 1000, max: 600_000 }),
     deployment: pickVariable('PERDURE_DEPLOYMENT', env)?.value ?? 'local',
@@ -127,10 +143,32 @@ function toWholeNumber(
   throw invalid(setting, `must be a whole number from ${String(bounds.min)} to ${String(bounds.max)}`, String(bounds.fallback))
 }
 
-function toLogLevel(setting: Setting | undefined): LogLevel {
-  const level = LOG_LEVELS.find((each) => each === (setting?.value.toLowerCase() ?? 'warn'))
-  if (setting === undefined || level !== undefined) return level ?? 'warn'
-  throw invalid(setting, `must be one of ${LOG_LEVELS.join(', ')}`, 'info')
+function toChoice<Choice extends string>(
+  setting: Setting | undefined,
+  choices: readonly Choice[],
+  { fallback, example }: { readonly fallback: Choice; readonly example: Choice },
+): Choice {
+  if (setting === undefined) return fallback
+  const choice = choices.find((each) => each === setting.value.toLowerCase())
+  if (choice !== undefined) return choice
+  throw invalid(setting, `must be one of ${choices.join(', ')}`, example)
+}
+
+/** Braces would change what Redis Cluster keeps together. */
+function toPrefix(setting: Setting | undefined): string {
+  if (setting === undefined) return 'perdure'
+  if (/^[\w.:-]{1,64}$/.test(setting.value)) return setting.value
+  throw invalid(setting, 'must be 1 to 64 letters, digits or any of . : _ -', 'perdure')
+}
+
+/** Processes share the work through PostgreSQL and Redis, or there is one that does everything. */
+function withRole(config: Config): Config {
+  const { role, databaseUrl, redisUrl } = config
+  if (role !== 'all' && (databaseUrl === null || redisUrl === null)) {
+    const setting = { name: 'PERDURE_ROLE', value: role }
+    throw invalid(setting, 'needs DATABASE_URL and REDIS_URL, where processes that share the work meet; one process alone is all', 'all')
+  }
+  return Object.freeze(config)
 }
 
 function toHost(setting: Setting): string {
@@ -138,9 +176,8 @@ function toHost(setting: Setting): string {
   throw invalid(setting, 'must be a host name or an address, without scheme or path', '127.0.0.1')
 }
 
-function toUrl(setting: Setting | undefined, schemes: readonly string[]): string | null {
+function toUrl(setting: Setting | undefined, schemes: readonly string[], example: string): string | null {
   if (setting === undefined) return null
-  const example = schemes[0] === 'https:' ? 'https://api.openai.com/v1' : 'postgresql://user:password@localhost:5432/perdure'
   const must = `must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`
   if (!URL.canParse(setting.value)) throw invalid({ ...setting, value: withoutCredentials(setting.value) }, must, example)
   const url = new URL(setting.value)

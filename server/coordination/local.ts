@@ -5,12 +5,14 @@
 import type { Clock } from '../clock.js'
 import type { SessionId } from '../ids.js'
 import type { RecordedEvent } from '../session/events.js'
-import type { Coordinator, Log } from '../session/ports.js'
+import type { Coordinator, Log, ProcessPresence } from '../session/ports.js'
 import { createBroadcast, type Broadcast } from './broadcast.js'
 import { ReadyQueue } from './ready-queue.js'
 
 export interface LocalCoordinatorOptions {
   readonly clock: Clock
+  /** This process, as it is shown to others. */
+  readonly self?: ProcessPresence
   /** Hears of callbacks that threw; they are isolated either way. */
   readonly log?: Pick<Log, 'error'>
 }
@@ -19,7 +21,7 @@ export interface LocalCoordinatorOptions {
  * Makes a coordinator for one process. Publishing calls the subscribers back before it returns, in the order of publishing.
  * Of two delayed wakes of one session the earlier counts; the later one's due time is in the database, where the sweep finds it.
  */
-export function createLocalCoordinator({ clock, log }: LocalCoordinatorOptions): Coordinator {
+export function createLocalCoordinator({ clock, self, log }: LocalCoordinatorOptions): Coordinator {
   const onFault = (err: unknown): void => {
     log?.error('a coordination callback threw', { err })
   }
@@ -56,6 +58,9 @@ export function createLocalCoordinator({ clock, log }: LocalCoordinatorOptions):
       if (!closed) announcements.send(sessionId)
     },
     onAnnounce: (callback) => announcements.add(callback),
+    onGap: () => () => undefined,
+    health: () => ({ kind: 'local', fault: null }),
+    processes: () => Promise.resolve(closed || self === undefined ? [] : [self]),
     close() {
       closed = true
       queue.close()

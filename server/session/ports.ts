@@ -136,7 +136,28 @@ export interface Coordinator {
   /** Tells that what a list shows of a session may have changed. */
   announce(sessionId: SessionId): void
   onAnnounce(callback: (sessionId: SessionId) => void): () => void
+  /** Calls back when wakes or publishes may have been lost: who follows looks into the database at once (R5). */
+  onGap(callback: () => void): () => void
+  /** Whether it works. While it does not, due sessions and new events are found in the database. */
+  health(): CoordinatorHealth
+  /** The processes that are there, as they say of themselves; empty while it does not work. */
+  processes(): Promise<readonly ProcessPresence[]>
   close(): Promise<void>
+}
+export interface CoordinatorHealth {
+  readonly kind: 'local' | 'redis'
+  /** Why it does not work, for people; null: it does. */
+  readonly fault: string | null
+}
+export interface ProcessPresence {
+  readonly id: WorkerId
+  readonly role: 'all' | 'api' | 'worker'
+  readonly deployment: string
+  readonly host: string
+  readonly pid: number
+  readonly startedAt: number
+  /** Sessions that it can drive at the same time; 0: it drives none. */
+  readonly slots: number
 }
 /** A session held by a slot. */
 export interface Ticket {
