@@ -25,7 +25,13 @@ export function createLocalCoordinator({ clock, self, log }: LocalCoordinatorOpt
   const onFault = (err: unknown): void => {
     log?.error('a coordination callback threw', { err })
   }
-  const queue = new ReadyQueue(clock, onFault)
+  const queue: ReadyQueue = new ReadyQueue({
+    clock,
+    onFault,
+    onGivenBack: (sessionId, wasWoken) => {
+      if (wasWoken) queue.wake(sessionId, 0)
+    },
+  })
   const channels = new Map<SessionId, Broadcast<readonly RecordedEvent[]>>()
   const announcements = createBroadcast<SessionId>(onFault)
   let closed = false

@@ -1,10 +1,11 @@
 /**
- * The sessions that may be due, first come first served, and those that a slot holds. In memory, for one process.
+ * The sessions that may be due, first come first served, and those that a slot holds. In memory: all that the coordinator of a
+ * single process needs, and what that of many processes hands out of Redis.
  *
  * Invariants:
  * - a session is ready at most once, and never ready while it is held;
  * - it has at most one holder, and only the holder's ticket gives it back;
- * - a wake is never lost: the session is handed out after it, or its holder is nudged and it is ready again once given back;
+ * - a wake is never lost: the session is handed out after it, or its holder is nudged and whoever owns the queue is told at the end;
  * - nobody waits while a session is ready.
  */
 import type { Clock } from '../clock.js'
@@ -24,9 +25,16 @@ interface Waiter {
   readonly answer: (ticket: Ticket | null) => void
 }
 
+export interface ReadyQueueOptions {
+  readonly clock: Clock
+  /** Hears of callbacks that threw. */
+  readonly onFault: (thrown: unknown) => void
+  /** Called when a slot gives a session back; `wasWoken`: it was woken meanwhile and has to be handed out again. */
+  readonly onGivenBack: (sessionId: SessionId, wasWoken: boolean) => void
+}
+
 export class ReadyQueue {
-  readonly #clock: Clock
-  readonly #onFault: (thrown: unknown) => void
+  readonly #options: ReadyQueueOptions
   readonly #ready = new Set<SessionId>()
   readonly #held = new Map<SessionId, Hold>()
   readonly #delayed = new Map<SessionId, DelayedWake>()
@@ -34,9 +42,21 @@ export class ReadyQueue {
   readonly #heard = new WeakSet<AbortSignal>()
   #isClosed = false
 
-  constructor(clock: Clock, onFault: (thrown: unknown) => void) {
-    this.#clock = clock
-    this.#onFault = onFault
+  constructor(options: ReadyQueueOptions) {
+    this.#options = options
+  }
+
+  /** Slots that wait. Nobody waits while a session is ready. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  get held(): readonly SessionId[] {
+    return [...this.#held.keys()]
+  }
+
+  isHeld(sessionId: SessionId): boolean {
+    return this.#held.has(sessionId)
   }
 
   wake(sessionId: SessionId, delayMs: number): void {
@@ -88,11 +108,11 @@ export class ReadyQueue {
   }
 
   #wakeLater(sessionId: SessionId, delayMs: number): void {
-    const dueAt = this.#clock.monotonic() + delayMs
+    const dueAt = this.#options.clock.monotonic() + delayMs
     const pending = this.#delayed.get(sessionId)
     if (pending !== undefined && pending.dueAt <= dueAt) return
     pending?.cancel()
-    const cancel = this.#clock.after(delayMs, () => {
+    const cancel = this.#options.clock.after(delayMs, () => {
       this.#delayed.delete(sessionId)
       this.#wakeNow(sessionId)
     })
@@ -122,7 +142,7 @@ export class ReadyQueue {
         hold.nudge = null
         if (this.#held.get(sessionId) !== hold) return
         this.#held.delete(sessionId)
-        if (hold.wokenMeanwhile) this.#wakeNow(sessionId)
+        if (!this.#isClosed) this.#options.onGivenBack(sessionId, hold.wokenMeanwhile)
       },
     }
   }
@@ -131,7 +151,7 @@ export class ReadyQueue {
     try {
       nudge?.()
     } catch (thrown) {
-      this.#onFault(thrown)
+      this.#options.onFault(thrown)
     }
   }
 }
