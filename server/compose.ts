@@ -7,22 +7,20 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { Agent } from './agents/define-agent.js'
-import { createRegistry, type AgentRegistry } from './agents/registry.js'
+import { createRegistry } from './agents/registry.js'
 import { systemClock } from './clock.js'
-import { loadConfig, type Config } from './config.js'
-import { createLocalCoordinator } from './coordination/local.js'
-import { createFeed, type Feed } from './events/feed.js'
-import { createEventWriter } from './events/writer.js'
+import { loadConfig, type Config, type Role } from './config.js'
+import { startEngine, type Engine } from './engine.js'
 import type { Authenticate } from './graphql/caller.js'
 import { createGraphqlHandler } from './graphql/http.js'
-import { createIdSource } from './ids.js'
 import { createLogger } from './logger.js'
 import { resolveModel } from './models/resolve-model.js'
-import { createIntake } from './session/intake.js'
-import type { Coordinator, Log } from './session/ports.js'
+import { createOperations } from './operations.js'
+import type { Meter } from './session/meter.js'
+import type { Log } from './session/ports.js'
 import { maskPassword } from './store/database-url.js'
 import { openStore, type OpenStore } from './store/open.js'
-import { startWorkerPool, type EndedTurn, type WorkerPool } from './worker/pool.js'
+import type { EndedTurn } from './worker/pool.js'
 
 export interface PerdureOptions {
   /** Names must differ. */
@@ -54,6 +52,9 @@ export interface Perdure {
   readonly info: {
     readonly agents: readonly string[]
     readonly models: readonly string[]
+    readonly role: Role
+    /** Address of Redis, without its password; null: it is not used. */
+    readonly redis: string | null
     readonly storage: {
       readonly kind: 'embedded' | 'postgres'
       readonly location: string
@@ -61,7 +62,7 @@ export interface Perdure {
       readonly recovered: number
     }
   }
-  /** Answers GraphQL at /graphql, for a server of your own. Sessions are driven whether or not `listen` is called. */
+  /** Answers GraphQL at /graphql and the probes, for a server of your own. Sessions are driven whether or not `listen` is called. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void
   /** Binds the configured port. The URL has no slash at its end. Throws what the port answers, e.g. EADDRINUSE. */
   listen(): Promise<{ readonly url: string }>
@@ -70,13 +71,8 @@ export interface Perdure {
 }
 
 const MIGRATIONS_DIR = fileURLToPath(new URL('../prisma/migrations', import.meta.url))
-/** The process is the lease when it alone can open the data folder: its leases never run out while it lives. */
-const EMBEDDED_LEASE_MS = 10 * 365 * 24 * 3600_000
-const SWEEP_INTERVAL_MS = 1000
 /** Longer than load balancers and clients keep an idle connection, so that none is closed under a request. */
 const KEEP_ALIVE_MS = 75_000
-/** What running tools get to finish when the process stops. */
-const DRAIN_MS = { development: 500, production: 10_000 } as const
 
 /** Opens the storage and begins to drive sessions. Throws PerdureError for a setup that cannot work; nothing is left open then. */
 export async function createPerdure(options: PerdureOptions): Promise<Perdure> {
@@ -86,25 +82,38 @@ export async function createPerdure(options: PerdureOptions): Promise<Perdure> {
   const settings = { openaiApiKey: apiKey ?? undefined, openaiBaseUrl: baseUrl ?? undefined, openaiModel: model ?? undefined }
   const agents = createRegistry(options.agents, (spec, agent) => resolveModel(spec, { ...settings, agent }))
   const opened = await open(config, log)
-  let engine: ReturnType<typeof startEngine> | null = null
+  let engine: Engine | null = null
+  const operations = createOperations({ config, log, agents, opened, engine: () => engine })
   try {
     const sessions = await opened.prisma.session.count()
-    const recovered = opened.recovered
-    const started = (engine = startEngine({ config, log, agents, opened, onTurn: options.onTurn ?? (() => undefined) }))
-    const handler = createGraphqlHandler(
-      { ...started, prisma: opened.prisma, store: opened.store, agents, clock: systemClock, log, development: config.development },
+    const onTurnEnded = tellOfTurns(operations.meter, options.onTurn ?? (() => undefined), log)
+    const started = (engine = await startEngine({ config, log, meter: operations.meter, agents, opened, onTurnEnded }))
+    const graphql = createGraphqlHandler(
+      { ...started, prisma: opened.prisma, store: opened.store, agents, clock: opened.clock, log, development: config.development },
       { authenticate: options.authenticate ?? null },
     )
+    const handler: Perdure['handler'] = (request, response) => {
+      if (!operations.handler(request, response)) graphql(request, response)
+    }
     const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, handler)
     const models = [...new Set(agents.describe().map((agent) => agent.model))]
+    const { kind } = opened.database
     return {
-      info: { agents: agents.names, models, storage: { kind: opened.database.kind, location: locationOf(config), sessions, recovered } },
+      info: {
+        ...{ agents: agents.names, models, role: config.role, redis: redisOf(config) },
+        storage: { kind, location: locationOf(config), sessions, recovered: opened.recovered },
+      },
       handler,
       listen: () => listen(server, config),
-      stop: once(() => stop(server, started, opened, config)),
+      stop: once(async () => {
+        operations.announceStop()
+        await stop(server, started, opened, config)
+        operations.close()
+      }),
     }
   } catch (thrown) {
-    if (engine !== null) await halt(engine, 0)
+    operations.close()
+    await engine?.stop(0)
     await engine?.coordinator.close()
     await opened.close()
     throw thrown
@@ -135,54 +144,21 @@ function locationOf({ databaseUrl, dataDir }: Config): string {
   return databaseUrl === null ? dataDir : maskPassword(new URL(databaseUrl))
 }
 
-interface Engine {
-  readonly coordinator: Coordinator
-  readonly feed: Feed
-  readonly pool: WorkerPool
-  readonly drain: () => Promise<void>
-}
-interface EngineOptions {
-  readonly config: Config
-  readonly log: Log
-  readonly agents: AgentRegistry
-  readonly opened: OpenStore
-  readonly onTurn: NonNullable<PerdureOptions['onTurn']>
-}
-
-/** Everything between the storage and the port. */
-function startEngine({ config, log, agents, opened, onTurn }: EngineOptions) {
-  const clock = systemClock
-  const ids = createIdSource()
-  const { store } = opened
-  const isEmbedded = opened.database.kind === 'embedded'
-  const leaseTtlMs = isEmbedded ? EMBEDDED_LEASE_MS : config.leaseTtlMs
-  const coordinator = createLocalCoordinator({ clock })
-  const writer = createEventWriter({ store, coordinator, clock, ttlMs: leaseTtlMs, log })
-  const feed = createFeed({ store, coordinator, clock, log })
-  const intake = createIntake({ store, coordinator, clock, ids, deployment: config.deployment })
-  const pool = startWorkerPool({
-    store,
-    coordinator,
-    writer,
-    agents,
-    clock,
-    ids,
-    random: Math.random,
-    log,
-    slots: config.slots,
-    leaseTtlMs,
-    renewsLeases: !isEmbedded,
-    sweepIntervalMs: SWEEP_INTERVAL_MS,
-    onTurnEnded: (turn) => tellOf(toSummary(turn), { onTurn, log }),
-  })
-  return { coordinator, feed, intake, ids, pool, drain: () => writer.drain() }
+/** Null when it is not used: the embedded database serves one process. */
+function redisOf({ redisUrl, databaseUrl }: Config): string | null {
+  return redisUrl === null || databaseUrl === null ? null : maskPassword(new URL(redisUrl))
 }
 
 /** Whoever counts turns is the application's: neither a throw nor a rejection of it may reach the engine, or end the process. */
-function tellOf(turn: TurnSummary, { onTurn, log }: Pick<EngineOptions, 'onTurn' | 'log'>): void {
-  void Promise.resolve()
-    .then(() => onTurn(turn))
-    .catch((err: unknown) => log.warn('onTurn failed', { err, session: turn.sessionId }))
+function tellOfTurns(meter: Meter, onTurn: NonNullable<PerdureOptions['onTurn']>, log: Log): (turn: EndedTurn) => void {
+  return (ended) => {
+    const turn = toSummary(ended)
+    const { promptTokens, completionTokens } = ended.closed.usage
+    meter.turnEnded({ ...turn, promptTokens: promptTokens ?? 0, completionTokens: completionTokens ?? 0 })
+    void Promise.resolve()
+      .then(() => onTurn(turn))
+      .catch((err: unknown) => log.warn('onTurn failed', { err, session: turn.sessionId }))
+  }
 }
 
 function toSummary({ session, number, steps, calls, startedAt, closed }: EndedTurn): TurnSummary {
@@ -213,20 +189,14 @@ function listen(server: Server, { port, host }: Config): Promise<{ readonly url:
   })
 }
 
+/** The port stays open until nothing is driven here any more: whoever probes reads that it stops, and messages are still accepted. */
 async function stop(server: Server, engine: Engine, opened: OpenStore, config: Config): Promise<void> {
+  await engine.stop(config.drainMs)
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  await halt(engine, config.development ? DRAIN_MS.development : DRAIN_MS.production)
   server.closeAllConnections()
   if (server.listening) await closed
   await engine.coordinator.close()
   await opened.close()
-}
-
-/** From here on nothing asks the storage of its own accord. */
-async function halt({ feed, pool, drain }: Engine, deadlineMs: number): Promise<void> {
-  feed.close()
-  await pool.stop(deadlineMs)
-  await drain()
 }
 
 function once(run: () => Promise<void>): () => Promise<void> {

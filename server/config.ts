@@ -35,6 +35,8 @@ export interface Config {
   readonly slots: number
   /** How long a session stays with a process that no longer renews its lease: PERDURE_LEASE_TTL_MS. Default 10 000. */
   readonly leaseTtlMs: number
+  /** What running tools and model calls get to reach a commit when the process stops: PERDURE_DRAIN_MS. Default 10 000; 500 with the embedded database. */
+  readonly drainMs: number
   /** Names the released version of the agents: PERDURE_DEPLOYMENT. Default `local`. */
   readonly deployment: string
   /** Only this machine can reach the server, and nobody has to sign in: GraphiQL is served and callers are trusted. */
@@ -78,15 +80,17 @@ export function loadConfig(options: LoadConfigOptions = {}): Config {
   const { flags = {}, cwd = process.cwd(), authenticated = false } = options
   const env = { ...readDotEnv(cwd), ...withoutUndefined(options.env ?? readEnvironment()) }
   const host = toHost(pick('--host', flags.host, 'PERDURE_HOST', env) ?? { name: 'PERDURE_HOST', value: '127.0.0.1' })
+  const databaseUrl = toUrl(
+    pickVariable('DATABASE_URL', env),
+    ['postgres:', 'postgresql:'],
+    'postgresql://user:password@localhost:5432/perdure',
+  )
+  const isEmbedded = databaseUrl === null
   return withRole({
     port: toWholeNumber(pick('--port', flags.port, 'PERDURE_PORT', env), { fallback: 4000, min: 0, max: 65_535 }),
     host,
     dataDir: resolve(cwd, pick('--data-dir', flags.dataDir, 'PERDURE_DATA_DIR', env)?.value ?? '.perdure'),
-    databaseUrl: toUrl(
-      pickVariable('DATABASE_URL', env),
-      ['postgres:', 'postgresql:'],
-      'postgresql://user:password@localhost:5432/perdure',
-    ),
+    databaseUrl,
     redisUrl: toUrl(pickVariable('REDIS_URL', env), ['redis:', 'rediss:'], 'redis://localhost:6379'),
     redisPrefix: toPrefix(pickVariable('PERDURE_REDIS_PREFIX', env)),
     role: toChoice(pick('--role', flags.role, 'PERDURE_ROLE', env), ROLES, { fallback: 'all', example: 'worker' }),
@@ -98,6 +102,7 @@ export function loadConfig(options: LoadConfigOptions = {}): Config {
     logLevel: toChoice(pick('--log-level', flags.logLevel, 'PERDURE_LOG_LEVEL', env), LOG_LEVELS, { fallback: 'warn', example: 'info' }),
     slots: toWholeNumber(pickVariable('PERDURE_SLOTS', env), { fallback: 16, min: 1, max: 1024 }),
     leaseTtlMs: toWholeNumber(pickVariable('PERDURE_LEASE_TTL_MS', env), { fallback: 10_000, min: 1000, max: 600_000 }),
+    drainMs: toWholeNumber(pickVariable('PERDURE_DRAIN_MS', env), { fallback: isEmbedded ? 500 : 10_000, min: 0, max: 3_600_000 }),
     deployment: pickVariable('PERDURE_DEPLOYMENT', env)?.value ?? 'local',
     development: isLoopback(host) && !authenticated,
   })

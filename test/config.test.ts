@@ -39,6 +39,7 @@ describe('where a value comes from', () => {
       logLevel: 'warn',
       slots: 16,
       leaseTtlMs: 10_000,
+      drainMs: 500,
       deployment: 'local',
       development: true,
     })

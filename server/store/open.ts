@@ -5,6 +5,7 @@ import type { Clock } from '../clock.js'
 import { PrismaClient } from '../generated/prisma/client.js'
 import type { SessionStore } from '../session/ports.js'
 import type { Database } from './database.js'
+import { createDatabaseClock } from './database-clock.js'
 import { maskPassword, parseDatabaseUrl } from './database-url.js'
 import { openEmbedded, type Embedded } from './embedded.js'
 import { migrate } from './migrate.js'
@@ -21,6 +22,7 @@ export interface OpenStoreOptions {
   readonly dataDir: string
   /** prisma/migrations */
   readonly migrationsDir: string
+  /** Of this machine. */
   readonly clock: Clock
   /** Connections to PostgreSQL at most. Default 10. */
   readonly poolSize?: number
@@ -35,6 +37,8 @@ export interface OpenStore {
   /** The read side. Shares the connections of the store. */
   readonly prisma: PrismaClient
   readonly database: Database
+  /** The time as the database has it, which all processes share. */
+  readonly clock: Clock
   /** Address or folder, for people: the password is masked. */
   readonly location: string
   /** Names of the migrations that were missing. */
@@ -46,8 +50,8 @@ export interface OpenStore {
 
 /** Throws PerdureError when the database can't be reached, opened or migrated. */
 export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
-  const { clock } = options
   const { database, adapter, location, applied } = await openMigrated(options)
+  const clock = await createDatabaseClock(database, { clock: options.clock, log: options.log ?? (() => undefined) })
   const store = createSessionStore(database, clock)
   // Embedded, the process is the lease: whoever held one in this folder is gone.
   const recovered = database.kind === 'embedded' ? await store.releaseAll() : 0
@@ -56,10 +60,12 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
     store,
     prisma,
     database,
+    clock,
     location,
     applied,
     recovered,
     close: async () => {
+      clock.stop()
       await prisma.$disconnect()
       await database.close()
     },

@@ -8,6 +8,7 @@
 import type { Clock } from '../clock.js'
 import { PerdureError, toMessage } from '../errors.js'
 import type { SessionId } from '../ids.js'
+import type { Meter } from '../session/meter.js'
 import type { Log, SessionStore } from '../session/ports.js'
 import type { Lease, Session } from '../session/session.js'
 
@@ -15,6 +16,7 @@ export interface LeasesOptions {
   readonly store: Pick<SessionStore, 'renew' | 'release'>
   readonly clock: Clock
   readonly log: Log
+  readonly meter: Pick<Meter, 'leaseLost'>
   /** Infinity: the process itself is the lease, nothing is renewed. */
   readonly ttlMs: number
   /** Called when a renewal shows deliveries that the driver has not been told of. */
@@ -32,6 +34,8 @@ export interface Leases {
   hold(session: Session, sentAt: number): HeldLease
   /** True after `releaseAll`: a claim that is answered only now has to be given back, not driven. */
   readonly isClosed: boolean
+  /** How many are held. */
+  readonly count: number
   /** Gives back all that are held, for a process that leaves. */
   releaseAll(): Promise<void>
   stop(): void
@@ -82,6 +86,10 @@ class LeaseBook implements Leases {
     }
   }
 
+  get count(): number {
+    return this.#held.size
+  }
+
   get isClosed(): boolean {
     return this.#isClosed
   }
@@ -90,7 +98,11 @@ class LeaseBook implements Leases {
     this.#isClosed = true
     const entries = [...this.#held.values()]
     for (const entry of entries) this.#lose(entry, 'the process stops')
-    if (entries.length > 0) await this.#options.store.release(entries.map((entry) => entry.lease))
+    if (entries.length > 0)
+      await this.#options.store.release(
+        entries.map((entry) => entry.lease),
+        'unused',
+      )
   }
 
   stop(): void {
@@ -153,6 +165,7 @@ class LeaseBook implements Leases {
 
   #lose(entry: Held, reason: string): void {
     if (entry.controller.signal.aborted) return
+    if (!this.#isClosed) this.#options.meter.leaseLost()
     this.#options.log.warn(`lease lost: ${reason}`, { session: entry.lease.sessionId, epoch: entry.lease.epoch })
     entry.controller.abort(new PerdureError('LEASE_LOST', `the lease of ${entry.lease.sessionId} is gone: ${reason}`))
   }

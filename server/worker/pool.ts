@@ -3,9 +3,10 @@ import { setMaxListeners } from 'node:events'
 import type { Clock } from '../clock.js'
 import { toMessage } from '../errors.js'
 import type { EventWriter } from '../events/writer.js'
-import type { IdSource } from '../ids.js'
+import type { IdSource, WorkerId } from '../ids.js'
 import { openTurnOf } from '../session/checkpoint.js'
 import type { Commit } from '../session/commit.js'
+import type { Meter } from '../session/meter.js'
 import type { AgentPort, CommitOutcome, Coordinator, Log, SessionStore, Ticket } from '../session/ports.js'
 import type { Session } from '../session/session.js'
 import { createLeases } from './leases.js'
@@ -21,6 +22,9 @@ export interface WorkerPoolOptions {
   readonly ids: IdSource
   readonly random: () => number
   readonly log: Log
+  readonly meter: Pick<Meter, 'leaseLost'>
+  /** This process, as the database and the others know it. */
+  readonly owner: WorkerId
   /** Sessions driven at the same time. */
   readonly slots: number
   /** How long a claim or a commit holds a session. */
@@ -40,6 +44,8 @@ export interface EndedTurn {
   readonly startedAt: number
 }
 export interface WorkerPool {
+  /** Sessions that are driven at this moment. */
+  readonly driving: number
   /**
    * Stops claiming, lets what is driven reach a commit, and gives leases back; after `deadlineMs` whatever still runs is told to stop and
    * left to the next worker. Repeating it waits for the same stop.
@@ -54,7 +60,7 @@ const TIMER_SLACK_MS = 10
 const SWEEP_LIMIT = 200
 
 export function startWorkerPool(options: WorkerPoolOptions): WorkerPool {
-  const { store, coordinator, clock, log } = options
+  const { coordinator, clock, log } = options
   const draining = new AbortController()
   // Every slot listens, which is no leak.
   setMaxListeners(0, draining.signal)
@@ -65,25 +71,16 @@ export function startWorkerPool(options: WorkerPoolOptions): WorkerPool {
   })
   const ports: SlotPorts = {
     ...options,
-    owner: options.ids.next('wrk'),
     leases,
     draining: draining.signal,
     onCommitted: (before, commit, outcome) => announce(options, before, commit, outcome),
   }
-  const stopSweep = startSweep({
-    store,
-    coordinator,
-    clock,
-    log,
-    agents: options.agents.names,
-    intervalMs: options.sweepIntervalMs,
-    limit: SWEEP_LIMIT,
-  })
+  const stopSweep = startSweep({ ...options, agents: options.agents.names, intervalMs: options.sweepIntervalMs, limit: SWEEP_LIMIT })
   const slots = Promise.all(Array.from({ length: options.slots }, () => runSlot(ports, coordinator, draining.signal)))
   let stopped: Promise<void> | null = null
 
   async function stop(deadlineMs: number): Promise<void> {
-    stopSweep()
+    const swept = stopSweep()
     draining.abort()
     let cancel = () => {}
     const deadline = new Promise<'late'>((resolve) => (cancel = clock.after(deadlineMs, () => resolve('late'))))
@@ -95,9 +92,15 @@ export function startWorkerPool(options: WorkerPoolOptions): WorkerPool {
       cancel()
       leases.stop()
     }
+    await swept
   }
 
-  return { stop: (deadlineMs) => (stopped ??= stop(deadlineMs)) }
+  return {
+    get driving() {
+      return leases.count
+    },
+    stop: (deadlineMs) => (stopped ??= stop(deadlineMs)),
+  }
 }
 
 async function runSlot(ports: SlotPorts, coordinator: Coordinator, draining: AbortSignal): Promise<void> {

@@ -1,11 +1,14 @@
-/** Finds sessions that are due and that nobody drives: after a crash, at a due time, when a wake was lost. Any worker may run it. */
+/**
+ * Finds sessions that are due and that nobody drives: after a crash, at a due time, when a wake was lost, and all of them while the
+ * coordinator does not work. Any worker may run it, and all do.
+ */
 import type { Clock } from '../clock.js'
 import { toMessage } from '../errors.js'
 import type { Coordinator, Log, SessionStore } from '../session/ports.js'
 
 export interface SweepOptions {
   readonly store: Pick<SessionStore, 'sweep'>
-  readonly coordinator: Pick<Coordinator, 'wake'>
+  readonly coordinator: Pick<Coordinator, 'wake' | 'onGap' | 'health'>
   readonly clock: Clock
   readonly log: Log
   readonly agents: readonly string[]
@@ -14,25 +17,40 @@ export interface SweepOptions {
   readonly limit: number
 }
 
-/** Sweeps at once and then at intervals; the answer stops it. */
-export function startSweep({ store, coordinator, clock, log, agents, intervalMs, limit }: SweepOptions): () => void {
-  let stopped = false
-  let cancelTimer = () => {}
+/** While the coordinator does not work, this is how sessions are found at all. */
+const HASTE = 5
 
-  async function sweep(): Promise<void> {
-    try {
-      const due = await store.sweep({ agents, limit })
-      for (const sessionId of due) coordinator.wake(sessionId)
-      if (due.length > 0) log.debug('woke sessions that were due', { count: due.length })
-    } catch (thrown) {
-      log.warn(`could not look for sessions that are due: ${toMessage(thrown)}`)
-    }
-    if (!stopped) cancelTimer = clock.after(intervalMs, () => void sweep())
+/** Sweeps at once and then at intervals. The answer stops it, and resolves once nothing is asked of the store any more. */
+export function startSweep(options: SweepOptions): () => Promise<void> {
+  const { coordinator, clock, intervalMs } = options
+  const state = { isStopped: false, cancelTimer: () => {}, running: Promise.resolve() }
+
+  function schedule(delayMs: number): void {
+    state.cancelTimer()
+    if (state.isStopped) return
+    state.cancelTimer = clock.after(delayMs, () => {
+      state.running = sweep(options).then(() => {
+        schedule(coordinator.health().fault === null ? intervalMs : intervalMs / HASTE)
+      })
+    })
   }
-  void sweep()
+  const forget = coordinator.onGap(() => schedule(0))
+  state.running = sweep(options).then(() => schedule(intervalMs))
 
   return () => {
-    stopped = true
-    cancelTimer()
+    state.isStopped = true
+    forget()
+    state.cancelTimer()
+    return state.running
+  }
+}
+
+async function sweep({ store, coordinator, log, agents, limit }: SweepOptions): Promise<void> {
+  try {
+    const due = await store.sweep({ agents, limit })
+    for (const sessionId of due) coordinator.wake(sessionId)
+    if (due.length > 0) log.debug('woke sessions that were due', { count: due.length })
+  } catch (thrown) {
+    log.warn(`could not look for sessions that are due: ${toMessage(thrown)}`)
   }
 }

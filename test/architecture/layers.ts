@@ -17,12 +17,28 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   agents: HEART,
   'config.ts': ['errors.ts'],
   'logger.ts': ['errors.ts', 'config.ts', 'session'],
+  observability: HEART,
   worker: [...HEART, ...ADAPTERS],
   channels: [...HEART, ...ADAPTERS, 'agents'],
   graphql: [...HEART, 'agents', 'store', 'events', 'generated'],
-  'compose.ts': [...HEART, ...ADAPTERS, 'agents', 'worker', 'channels', 'graphql', 'config.ts', 'logger.ts'],
+  'engine.ts': [...HEART, ...ADAPTERS, 'agents', 'worker', 'observability', 'config.ts'],
+  'operations.ts': [...HEART, 'store', 'agents', 'observability', 'config.ts', 'engine.ts'],
+  'compose.ts': [
+    ...HEART,
+    ...ADAPTERS,
+    'agents',
+    'worker',
+    'engine.ts',
+    'operations.ts',
+    'observability',
+    'channels',
+    'graphql',
+    'config.ts',
+    'logger.ts',
+  ],
   'index.ts': [...HEART, 'agents', 'models', 'graphql', 'config.ts', 'compose.ts'],
-  cli: [...HEART, 'agents', 'config.ts', 'logger.ts', 'compose.ts', 'index.ts'],
+  'inspect.ts': [...HEART, 'store', 'coordination', 'agents', 'models', 'config.ts'],
+  cli: [...HEART, 'agents', 'config.ts', 'logger.ts', 'compose.ts', 'inspect.ts', 'index.ts'],
   'main.ts': ['cli'],
 }
 
@@ -50,6 +66,7 @@ export const VENDORS: Readonly<Record<string, readonly string[]>> = {
   ajv: ['agents'],
   jiti: ['agents'],
   pino: ['logger.ts'],
+  'prom-client': ['observability'],
 }
 
 /** The generated Prisma client: the store opens it, GraphQL maps its models and reads through it. */

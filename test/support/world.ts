@@ -5,6 +5,7 @@ import { createRegistry } from '../../server/agents/registry.js'
 import { systemClock } from '../../server/clock.js'
 import { createEventWriter } from '../../server/events/writer.js'
 import { createIdSource, type SessionId } from '../../server/ids.js'
+import { NO_METER } from '../../server/session/meter.js'
 import { createIntake, type SendTarget } from '../../server/session/intake.js'
 import type { DeliveryContent } from '../../server/session/deliveries.js'
 import type { RecordedEvent } from '../../server/session/events.js'
@@ -48,6 +49,8 @@ export function startWorld({ store, agents, slots = 4, leaseTtlMs = 600_000, swe
     ids,
     random: () => 0,
     log,
+    meter: NO_METER,
+    owner: ids.next('wrk'),
     slots,
     leaseTtlMs,
     renewsLeases: false,

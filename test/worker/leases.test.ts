@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { OutcomeUnknown } from '../../server/errors.js'
+import { NO_METER } from '../../server/session/meter.js'
 import type { LeaseNews, SessionStore } from '../../server/session/ports.js'
 import type { Session } from '../../server/session/session.js'
 import { createLeases } from '../../server/worker/leases.js'
@@ -28,6 +29,7 @@ function start(renew: Renew, ttlMs = TTL_MS) {
     store,
     clock,
     log: silentLog({ warn: (message) => warnings.push(message) }),
+    meter: NO_METER,
     ttlMs,
     onNews: (id) => news.push(id),
   })

@@ -6,6 +6,7 @@ import { createEventWriter } from '../../server/events/writer.js'
 import { createIdSource, type SessionId } from '../../server/ids.js'
 import type { Script } from '../../server/models/script.js'
 import { scripted } from '../../server/models/scripted.js'
+import { NO_METER } from '../../server/session/meter.js'
 import type { Coordinator, SessionStore } from '../../server/session/ports.js'
 import { startWorkerPool, type WorkerPoolOptions } from '../../server/worker/pool.js'
 import { createFakeClock } from '../support/fake-clock.js'
@@ -47,6 +48,8 @@ export function startPool({
     clock,
     ids,
     log,
+    meter: NO_METER,
+    owner: ids.next('wrk'),
     onTurnEnded,
     writer: createEventWriter({ store, coordinator, clock, ttlMs: LEASE_TTL_MS, log }),
     agents: createRegistry([agent], () => scripted(script, { clock })),
