@@ -9,6 +9,10 @@ export const STEP_INTERRUPTED: Failure = failure(
   'STEP_INTERRUPTED',
   'workers were lost again and again while this turn ran; look for a tool that kills or blocks its process, then send the message again',
 )
+export const SESSION_STALLED: Failure = failure(
+  'SESSION_STALLED',
+  'every process that took the session here died or failed before it could record a step; look for the session in the process logs, mend the cause, then send the message again',
+)
 export const CALL_CANCELLED: Failure = failure('CANCELLED', 'the call was cancelled; it may have taken effect')
 export const CALL_NOT_RUN: Failure = failure('CANCELLED', 'the turn was stopped before the call ran')
 export const INPUT_CUT_OFF: Failure = failure(

@@ -7,9 +7,10 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.js'
 import type { Json } from '../errors.js'
 import type { DeliveryId, IdSource, SessionId } from '../ids.js'
+import type { IdempotencyKey, NewDelivery } from './acceptance.js'
 import type { DeliveryContent } from './deliveries.js'
 import type { HistoryItem } from './history.js'
-import type { Coordinator, IdempotencyKey, NewDelivery, SessionStore } from './ports.js'
+import type { Coordinator, SessionStore } from './ports.js'
 import type { Principal } from './principal.js'
 
 /** How often racing callers look again before they give up. */

@@ -1,4 +1,5 @@
 /** What operators watch, told by whoever sees it happen. observability/metrics.ts makes figures of it; nothing depends on them. */
+import type { SessionStatus } from './status.js'
 
 export interface Meter {
   /** A session was asked for: it is driven now, there was nothing to do, or the database did not answer. */
@@ -7,8 +8,8 @@ export interface Meter {
   leaseLost(): void
   /** A write was refused because another worker has a newer lease (R2). */
   fenced(): void
-  /** A look for due sessions succeeded: how many there were, and for how long the first had been due. */
-  polled(due: number, oldestMs: number): void
+  /** A look for due sessions was answered, with so many. How long the oldest has waited is read from the database at the scrape. */
+  polled(due: number): void
   /** Events that were appended between commits, or by a commit. */
   eventsWritten(count: number): void
   turnEnded(turn: MeteredTurn): void
@@ -21,6 +22,20 @@ export interface MeteredTurn {
   readonly durationMs: number
   readonly promptTokens: number
   readonly completionTokens: number
+}
+
+/** All sessions of the database, whichever process has them. */
+export interface SessionCounts {
+  readonly statuses: Readonly<Record<SessionStatus, number>>
+  /** Held by a process at this moment. */
+  readonly driven: number
+}
+
+/** Sessions that are due and that nobody drives. */
+export interface QueueState {
+  readonly due: number
+  /** For how long the first of them has been due; 0 when there is none. */
+  readonly oldestMs: number
 }
 
 /** Counts nothing. */

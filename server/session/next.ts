@@ -7,7 +7,7 @@ import { openTurnOf, type Acting, type Modelling, type ModelStep, type OpenCall,
 import { isControl, type Control, type Message } from './deliveries.js'
 import type { AgentLimits } from './ports.js'
 import { isSamePrincipal } from './principal.js'
-import { MODEL_RETRY } from './retry.js'
+import { MAX_CLAIMS, MODEL_RETRY } from './retry.js'
 import type { Session } from './session.js'
 
 export type Owed =
@@ -19,6 +19,8 @@ export type Owed =
   | { readonly kind: 'park'; readonly wakeAt: number | null }
 
 export type Transition =
+  /** Claimed too often without a commit: what it is at is given up. */
+  | { readonly kind: 'stalled' }
   | { readonly kind: 'control'; readonly control: Control }
   | { readonly kind: 'start-turn'; readonly messages: readonly Message[] }
   | { readonly kind: 'begin-attempt'; readonly turn: OpenTurn; readonly step: ModelStep }
@@ -51,6 +53,7 @@ export function next(session: Session, circumstances: Circumstances): Owed {
   const control = session.deliveries.find((delivery): delivery is Control => isControl(delivery.kind))
   const { phase } = session.checkpoint
   if (phase.kind === 'ended') return { kind: 'park', wakeAt: null }
+  if (session.claims > MAX_CLAIMS) return transition({ kind: 'stalled' })
   if (control !== undefined) return transition({ kind: 'control', control })
   switch (phase.kind) {
     case 'created':

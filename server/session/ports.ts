@@ -1,61 +1,16 @@
 /** What the heart needs of the world. Each port has one conformance suite in test/conformance, run against every adapter. */
 import type { Json } from '../errors.js'
-import type { CallId, DeliveryId, SessionId, TurnId, WorkerId } from '../ids.js'
+import type { CallId, SessionId, TurnId, WorkerId } from '../ids.js'
+import type { CreateOutcome, DeliverOutcome, Duplicate, IdempotencyKey, NewDelivery, NewSession } from './acceptance.js'
 import type { Commit } from './commit.js'
-import type { Delivery, DeliveryContent } from './deliveries.js'
+import type { Delivery } from './deliveries.js'
 import type { RecordedEvent, StreamedEvent } from './events.js'
 import type { HistoryItem } from './history.js'
 import type { ModelClient } from './model.js'
 import type { Principal } from './principal.js'
 import type { Lease, Session } from './session.js'
-import type { SessionStatus } from './status.js'
 
 // ---- storage
-
-export interface NewSession {
-  readonly id: SessionId
-  readonly agent: string
-  readonly owner: Principal
-  readonly title: string | null
-  readonly metadata: { readonly [key: string]: Json }
-  readonly addresses: readonly string[]
-  readonly deployment: string
-  /** An earlier conversation, user and assistant items only. */
-  readonly history: readonly HistoryItem[]
-  readonly createdAt: number
-  readonly firstDelivery: NewDelivery | null
-  readonly idempotency: IdempotencyKey | null
-}
-export interface NewDelivery {
-  readonly id: DeliveryId
-  readonly by: Principal
-  readonly content: DeliveryContent
-  readonly acceptedAt: number
-}
-/** Scoped to (tenant, principal) of `by`. `hash` is over what was asked: the same key with another hash is a mismatch. */
-export interface IdempotencyKey {
-  readonly by: Principal
-  readonly key: string
-  readonly hash: string
-}
-
-/** The first effect of a key, found again. */
-export interface Duplicate {
-  readonly kind: 'duplicate'
-  readonly sessionId: SessionId
-  readonly deliveryId: DeliveryId | null
-}
-export type CreateOutcome =
-  | { readonly kind: 'created'; readonly sessionId: SessionId; readonly deliveryId: DeliveryId | null }
-  | Duplicate
-  | { readonly kind: 'mismatch' }
-  | { readonly kind: 'address-taken'; readonly address: string; readonly holder: SessionId }
-export type DeliverOutcome =
-  | { readonly kind: 'accepted'; readonly sessionId: SessionId; readonly deliveryId: DeliveryId; readonly status: SessionStatus }
-  | Duplicate
-  | { readonly kind: 'mismatch' }
-  | { readonly kind: 'not-found' }
-  | { readonly kind: 'ended' }
 
 /** `moved`: something in `arrived` came that the commit's guard forbids to overlook; nothing was written. */
 export type CommitOutcome =
@@ -78,7 +33,10 @@ export interface SessionStore {
   findKey(idempotency: IdempotencyKey): Promise<Duplicate | { readonly kind: 'mismatch' } | null>
   /** The open session that holds `channel:value` in this tenant. */
   findAddress(tenant: string, address: string): Promise<SessionId | null>
-  /** Takes a due session whose lease is free, and reads it. `not-due`: held by another, ended, nothing to do, or another deployment's. */
+  /**
+   * Takes a due session whose lease is free, and reads it. `not-due`: held by another, ended, nothing to do, or another deployment's.
+   * Counts claims until the next commit; from the second on, a lease that runs out makes the session due only after a pause.
+   */
   claim(sessionId: SessionId, options: ClaimOptions): Promise<Session | 'not-due'>
   /** Deliveries after a position, unsettled ones only. */
   loadDeliveries(sessionId: SessionId, after: number): Promise<readonly Delivery[]>
@@ -92,8 +50,8 @@ export interface SessionStore {
   appendEvents(batches: readonly AppendBatch[], ttlMs: number): Promise<ReadonlyMap<SessionId, AppendOutcome>>
   /** Extends the leases that still hold; what is missing in the answer is lost. */
   renew(leases: readonly Lease[], ttlMs: number): Promise<ReadonlyMap<SessionId, LeaseNews>>
-  /** Gives leases back; their sessions are due at once. */
-  release(leases: readonly Lease[]): Promise<void>
+  /** Gives leases back. `unused`: as if they had never been claimed, due at once. `fault`: due after a pause (CLAIM_PAUSE). */
+  release(leases: readonly Lease[], why: ReleaseReason): Promise<void>
   /** Frees every lease; for a process that knows it is alone, at its start. Answers how many were open. */
   releaseAll(): Promise<number>
   /** Due sessions with a free lease that these agents can drive, oldest first. */
@@ -109,6 +67,8 @@ export interface ClaimOptions {
   /** Names of the agents that this process serves; a session of another agent is not claimed. */
   readonly agents: readonly string[]
 }
+/** `unused`: the session could not be driven here, through no fault of its own. `fault`: its driver failed. */
+export type ReleaseReason = 'unused' | 'fault'
 export interface AppendBatch {
   readonly lease: Lease
   readonly events: readonly StreamedEvent[]

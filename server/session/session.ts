@@ -39,6 +39,8 @@ export interface Session {
   readonly control: number
   /** Rows of the calls of the open step, with their inputs and results. */
   readonly calls: ReadonlyMap<CallId, CallRow>
+  /** Claims since the newest commit, this one included; 0 after a commit. Many: its drivers die or fail before they get anywhere. */
+  readonly claims: number
 }
 
 /** What a claim gives: the clock of an open turn stood still while nobody drove it. */
@@ -58,6 +60,7 @@ export function applyCommit(session: Session, commit: Commit): Session {
     checkpoint: commit.checkpoint,
     deliveries: session.deliveries.filter((delivery) => !settled.has(delivery.id)),
     calls: nextCalls(session.calls, commit),
+    claims: 0,
   }
 }
 

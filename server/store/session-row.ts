@@ -14,6 +14,7 @@ export interface SessionRow {
   readonly revision: number
   readonly inbox: number
   readonly control: number
+  readonly claims: number
   readonly agent_name: string
   readonly tenant: string
   readonly owner_id: string
@@ -32,9 +33,9 @@ export interface SessionRow {
   readonly calls: readonly CallRecord[]
 }
 
-/** Reads everything of one session beside `head(session_id, epoch, revision, inbox, control)`. */
+/** Reads everything of one session beside `head(session_id, epoch, revision, inbox, control, claims)`. */
 export const SELECT_SESSION = `
-SELECT head.epoch, head.revision, head.inbox, head.control,
+SELECT head.epoch, head.revision, head.inbox, head.control, head.claims,
   s.agent_name, s.tenant, s.owner_id, s.owner_kind, s.owner_name, s.deployment, s.metadata, s.title, s.status,
   c.revision AS checkpoint_revision, c.version, c.body,
   COALESCE((SELECT max(n.position) FROM delivery n WHERE n.session_id = head.session_id), 0) AS newest,
@@ -72,5 +73,6 @@ export function toSession(id: SessionId, owner: WorkerId, row: SessionRow): Sess
     inbox: row.inbox,
     control: row.control,
     calls: new Map(row.calls.map((call) => [call.id, toCall(call)])),
+    claims: row.claims,
   }
 }

@@ -32,7 +32,7 @@ export function createSessionStore(database: Database, clock: Clock): SessionSto
     commit: (session, change, ttlMs) => commit(commitPorts, session, change, ttlMs),
     appendEvents: (batches, ttlMs) => appendEvents(database, batches, ttlMs),
     renew: (leases, ttlMs) => renew(database, leases, ttlMs),
-    release: (leases) => release(database, leases),
+    release: (leases, why) => release(database, leases, why),
     releaseAll: () => releaseAll(database),
     sweep: (options) => sweep(database, options),
     readEvents: (sessionId, after, limit) => readEvents(database, sessionId, after, limit),

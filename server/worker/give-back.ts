@@ -1,7 +1,8 @@
-/** The way back for a lease whose driver met a fault. */
+/** The way back for a lease whose driver met a fault, and what comes after it. */
 import type { Clock } from '../clock.js'
 import { toMessage } from '../errors.js'
 import type { Log, SessionStore } from '../session/ports.js'
+import { CLAIM_PAUSE, MAX_CLAIMS, retryDelayMs } from '../session/retry.js'
 import type { Lease } from '../session/session.js'
 
 export interface GiveBackPorts {
@@ -12,27 +13,33 @@ export interface GiveBackPorts {
   readonly draining: AbortSignal
 }
 
-/** After a fault the session is left alone for a while: whatever broke it may be passing, and must not be hammered. */
-const FAULT_PAUSE_MS = 5000
+/** Between two tries to give a lease back. */
+const AGAIN_MS = 5000
 
-/** Gives the lease back, again and again until it succeeds: the lease of an embedded database never runs out. A process that stops tries once more, at once. */
-export function giveBackLater(lease: Lease, ports: GiveBackPorts): void {
+/**
+ * Gives the lease back, again and again until it succeeds: the lease of an embedded database never runs out. A process that stops tries once
+ * more, at once. How long the session is then left alone stands in the database, so it outlives this process: whatever broke the driver
+ * may be passing, and must not be hammered.
+ */
+export function giveBack(lease: Lease, ports: GiveBackPorts): void {
   const { store, clock, draining, log } = ports
-  const giveBack = (again: () => void) => (): void => {
-    cancel()
-    draining.removeEventListener('abort', onDrain)
-    store.release([lease]).catch((thrown: unknown) => {
-      log.warn(`a lease could not be given back: ${toMessage(thrown)}`, { session: lease.sessionId })
-      again()
-    })
-  }
-  const onDrain = giveBack(() => undefined)
-  const cancel = draining.aborted
-    ? () => undefined
-    : clock.after(
-        FAULT_PAUSE_MS,
-        giveBack(() => giveBackLater(lease, ports)),
-      )
-  if (draining.aborted) onDrain()
-  else draining.addEventListener('abort', onDrain, { once: true })
+  store.release([lease], 'fault').catch((thrown: unknown) => {
+    log.warn(`a lease could not be given back: ${toMessage(thrown)}`, { session: lease.sessionId })
+    if (draining.aborted) return
+    const again = (): void => {
+      cancel()
+      draining.removeEventListener('abort', again)
+      giveBack(lease, ports)
+    }
+    const cancel = clock.after(AGAIN_MS, again)
+    draining.addEventListener('abort', again, { once: true })
+  })
+}
+
+/** What becomes of a session whose driver failed after so many claims without a commit, for people. */
+export function whatFollows(claims: number): string {
+  const seconds = retryDelayMs(CLAIM_PAUSE, Math.max(1, claims), null, 1) / 1000
+  if (claims < MAX_CLAIMS) return `it is tried again in at most ${seconds} s`
+  if (claims === MAX_CLAIMS) return `in at most ${seconds} s what it is at is given up (SESSION_STALLED)`
+  return `what it is at could not be given up either, which is tried again in at most ${seconds} s`
 }

@@ -3,7 +3,7 @@ import type { EventWriter } from '../events/writer.js'
 import type { WorkerId } from '../ids.js'
 import { drive, type DrivePorts } from '../session/drive.js'
 import type { AgentPort, Ticket } from '../session/ports.js'
-import { giveBackLater } from './give-back.js'
+import { giveBack, whatFollows } from './give-back.js'
 import type { Leases } from './leases.js'
 
 export interface SlotPorts extends Omit<DrivePorts, 'stream' | 'agent'> {
@@ -20,15 +20,22 @@ export async function driveOnce(ticket: Ticket, ports: SlotPorts): Promise<void>
   const session = await store.claim(ticket.sessionId, { owner, ttlMs: ports.leaseTtlMs, agents: agents.names })
   if (session === 'not-due') return
   const agent = agents.get(session.facts.agent)
-  if (agent === undefined || leases.isClosed) return store.release([session.lease])
+  if (agent === undefined || leases.isClosed) return store.release([session.lease], 'unused')
+  let { claims } = session
+  if (claims > 1)
+    log.warn('a session is claimed again, and nothing was committed since the last claim', { session: ticket.sessionId, claims })
+  const onCommitted: DrivePorts['onCommitted'] = (...told) => {
+    claims = 0
+    ports.onCommitted(...told)
+  }
   const held = leases.hold(session, sentAt)
   const stream = writer.open(session.lease, { onFenced: () => held.lose('another worker wrote to the session') })
   const signals = { lost: held.lost, draining: ports.draining, onNudge: (callback: () => void) => ticket.onNudge(callback) }
   try {
-    await drive(session, { ...ports, agent, stream }, signals)
+    await drive(session, { ...ports, agent, stream, onCommitted }, signals)
   } catch (thrown) {
-    log.error('driving a session failed; it is tried again', { session: ticket.sessionId, err: thrown })
-    giveBackLater(session.lease, ports)
+    log.error(`driving a session failed; ${whatFollows(claims)}`, { session: ticket.sessionId, claims, err: thrown })
+    giveBack(session.lease, ports)
   } finally {
     held.drop()
   }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll } from 'vitest'
 import type { StoreUnderTest } from '../support/store-fixtures.js'
 import { testAppend } from './session-store/append.js'
 import { testClaim } from './session-store/claim.js'
+import { testClaims } from './session-store/claims.js'
 import { testCommitOutcomes } from './session-store/commit-outcomes.js'
 import { testCommit } from './session-store/commit.js'
 import { testCreate } from './session-store/create.js'
@@ -28,6 +29,7 @@ export function testSessionStore(open: () => Promise<StoreUnderTest>): void {
   testCreate(subject)
   testDeliver(subject)
   testClaim(subject)
+  testClaims(subject)
   testCommit(subject)
   testCommitOutcomes(subject)
   testAppend(subject)

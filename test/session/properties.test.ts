@@ -1,13 +1,18 @@
 /** Whatever comes, in whatever order, and whoever dies: every delivery is answered once, in order, and the log and history keep their rules. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { systemClock } from '../../server/clock.js'
 import type { DeliveryId, SessionId } from '../../server/ids.js'
 import type { DeliveryContent } from '../../server/session/deliveries.js'
 import type { RecordedEvent } from '../../server/session/events.js'
 import type { Principal } from '../../server/session/principal.js'
+import type { SessionStore } from '../../server/session/ports.js'
+import { MAX_CLAIMS } from '../../server/session/retry.js'
 import { expectSound } from '../support/expect-sound.js'
 import { makeFaulty } from '../support/faulty-store.js'
+import { createMemoryStore } from '../support/memory-store.js'
 import { ALICE, type World } from '../support/world.js'
+import { interpose } from './interposed-store.js'
 import { createObedientAgent, life, type Action, type Failing, type Life } from './sessions-at-random.js'
 import { afterDeliveries, createGate, createWorlds, followUntil, type Worlds } from './worlds.js'
 
@@ -15,6 +20,19 @@ interface Accepted {
   readonly id: DeliveryId
   readonly by: Principal
   readonly content: DeliveryContent
+}
+
+/** A store whose claims count so many before them, at the given ones, that the session is given up. */
+function stallAt(store: SessionStore, stalls: readonly number[]): SessionStore {
+  let claims = 0
+  return interpose(store, {
+    async claim(...args) {
+      const session = await store.claim(...args)
+      if (session === 'not-due') return session
+      claims += 1
+      return stalls.includes(claims) ? { ...session, claims: MAX_CLAIMS + 1 } : session
+    },
+  })
 }
 
 /** Keeps one process alive that drives; when it dies the next one takes over. */
@@ -34,10 +52,10 @@ function keepAlive(worlds: Worlds, failures: readonly Failing[]): { current(): W
   return { current: () => next?.current() ?? world }
 }
 
-async function live({ actions, failures }: Life): Promise<void> {
+async function live({ actions, failures, stalls }: Life): Promise<void> {
   const release = createGate()
   const { agent, runs } = createObedientAgent(release)
-  const worlds = createWorlds([agent])
+  const worlds = createWorlds([agent], stallAt(createMemoryStore(systemClock), stalls))
   const front = worlds.start({ slots: 0 })
   const spec = { agent: 'support', title: null, metadata: {}, addresses: [], history: [] }
   const created = await front.intake.create(ALICE, spec, null)
@@ -55,6 +73,7 @@ async function live({ actions, failures }: Life): Promise<void> {
   if (accepted.length > 0) await followUntil(front, worlds.store, sessionId, afterDeliveries(accepted.length))
   const log = await expectSound(worlds.store, sessionId)
   expectAnswered(log, accepted)
+  if (stalls.length === 0) expect(JSON.stringify(log)).not.toContain('SESSION_STALLED')
   expect(new Set(runs).size).toBe(runs.length)
   expect(worlds.faults).toEqual([])
   await worlds.stop()
@@ -89,6 +108,7 @@ function toContent(action: Exclude<Action, { kind: 'pass' }>, index: number): De
 
 function expectAnswered(log: readonly RecordedEvent[], accepted: readonly Accepted[]): void {
   const settled = log.flatMap((event) => (event.type === 'DELIVERY_SETTLED' ? [event.data] : []))
+  const wasStalled = (id: DeliveryId): boolean => settled.some(({ delivery, reason }) => delivery === id && reason === 'SESSION_STALLED')
   expect(settled.map((one) => one.delivery).sort()).toEqual(accepted.map((one) => one.id).sort())
 
   const messages = accepted.filter((one) => one.content.kind === 'MESSAGE')
@@ -96,9 +116,10 @@ function expectAnswered(log: readonly RecordedEvent[], accepted: readonly Accept
   const received = log.flatMap((event) => (event.type === 'MESSAGE_RECEIVED' ? [event.data.delivery] : []))
   expect(received).toEqual(applied.map((one) => one.id))
 
-  const mayReject = accepted.some(({ content }) => content.kind === 'END' || (content.kind === 'CANCEL' && content.dropQueued))
+  const isEnded = accepted.some(({ id, content }) => content.kind === 'END' && !wasStalled(id))
+  const mayReject = isEnded || accepted.some(({ id, content }) => wasStalled(id) || (content.kind === 'CANCEL' && content.dropQueued))
   if (!mayReject) expect(applied).toEqual(messages)
-  if (accepted.some(({ content }) => content.kind === 'END')) expect(log.at(-1)?.type).toMatch(/^SESSION_(COMPLETED|CANCELLED)$/)
+  if (isEnded) expect(log.at(-1)?.type).toMatch(/^SESSION_(COMPLETED|CANCELLED)$/)
 
   for (const event of log) {
     if (event.type !== 'TURN_STARTED') continue

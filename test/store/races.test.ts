@@ -201,7 +201,7 @@ describe('many writers at once', () => {
     const work = [
       opened.store.renew(leases, TTL_MS),
       opened.store.renew(leases.toReversed(), TTL_MS),
-      opened.store.release(leases.toReversed()),
+      opened.store.release(leases.toReversed(), 'unused'),
     ]
     await blocker.waiters(3)
     await blocker.rollback()

@@ -10,12 +10,16 @@ import {
   TTL_MS,
   acting,
   callRow,
+  chunk,
+  claimDue,
   claimNew,
   closedTurn,
   endingCommit,
   ids,
+  message,
   modelling,
   newCommit,
+  newSession,
   openTurn,
   statusChange,
   turnRow,
@@ -123,15 +127,38 @@ it('a turn that was cancelled before it began is one row, closed', async () => {
   ])
 })
 
-it('a driven session is due again when its lease runs out, and names its open turn', async () => {
+it('while a session is driven its lease moves on and its wake time, which an index follows, stays what it was', async () => {
   const { store, prisma } = opened
-  const session = await claimNew({ ...opened, clock })
+  const made = newSession(clock, { firstDelivery: message(clock) })
+  const sessionId = made.id
+  await store.createSession(made)
+  const read = () => prisma.sessionHead.findUniqueOrThrow({ where: { sessionId } })
+  const due = await read()
+  const session = await claimDue(store, sessionId, made.agent)
+  const claimed = await read()
   const turn = openTurn(clock)
   await store.commit(session, newCommit(session, { checkpoint: modelling(session.checkpoint, turn, ids.next('stp')) }), TTL_MS)
-  const head = await prisma.sessionHead.findUniqueOrThrow({ where: { sessionId: session.facts.id } })
-  expect(head).toMatchObject({ turnId: turn.id, owner: session.lease.owner, epoch: 1, revision: 1 })
-  const gap = (head.wakeAt?.getTime() ?? 0) - (head.leaseUntil?.getTime() ?? 0)
-  expect(gap).toBeGreaterThanOrEqual(0)
-  expect(gap).toBeLessThan(1000)
-  expect(Math.abs((head.leaseUntil?.getTime() ?? 0) - clock.now() - TTL_MS)).toBeLessThan(10_000)
+  const committed = await read()
+  await store.appendEvents([{ lease: session.lease, events: [chunk(clock, 'x')] }], TTL_MS)
+  await store.renew([session.lease], TTL_MS)
+  await store.deliver(sessionId, message(clock), null)
+  const last = await read()
+  expect(committed).toMatchObject({ turnId: turn.id, owner: session.lease.owner, epoch: 1, revision: 1, wakeAt: due.wakeAt })
+  expect([claimed.wakeAt, last.wakeAt]).toEqual([due.wakeAt, due.wakeAt])
+  expect(Math.abs((claimed.leaseUntil?.getTime() ?? 0) - clock.now() - TTL_MS)).toBeLessThan(10_000)
+  expect(committed.leaseUntil?.getTime()).toBeGreaterThan(claimed.leaseUntil?.getTime() ?? 0)
+  expect(last.leaseUntil?.getTime()).toBeGreaterThan(committed.leaseUntil?.getTime() ?? 0)
+})
+
+it('a commit ends the suspicion under which a claim had put off the next one', async () => {
+  const { store, prisma } = opened
+  const first = await claimNew({ ...opened, clock })
+  await store.release([first.lease], 'fault')
+  await prisma.sessionHead.update({ where: { sessionId: first.facts.id }, data: { wakeAt: new Date(clock.now() - 1000) } })
+  const session = await claimDue(store, first.facts.id, first.facts.agent)
+  const read = () => prisma.sessionHead.findUniqueOrThrow({ where: { sessionId: first.facts.id } })
+  const suspected = await read()
+  expect(suspected.wakeAt?.getTime()).toBeGreaterThan(suspected.leaseUntil?.getTime() ?? Infinity)
+  await store.commit(session, newCommit(session, {}), TTL_MS)
+  expect((await read()).wakeAt?.getTime()).toBeLessThanOrEqual(clock.now())
 })

@@ -92,7 +92,7 @@ describe('one statement each', () => {
     await store.deliver(id, message(clock), null)
     const next = { ...session, revision: 1 }
     expect(await namesOf(() => store.commit(next, parkingCommit(next, clock), TTL_MS))).toEqual(['commit-park-inbox-csd', 'look'])
-    expect(await namesOf(() => store.release(leases))).toEqual(['release'])
+    expect(await namesOf(() => store.release(leases, 'fault'))).toEqual(['release'])
     expect(await namesOf(() => store.releaseAll())).toEqual(['release-all'])
     expect(await namesOf(() => store.readEvents(id, 0, 10))).toEqual(['read-events'])
     expect(await namesOf(() => store.readTails([id]))).toEqual(['read-tails'])
@@ -100,7 +100,8 @@ describe('one statement each', () => {
 
   it('no statement for nothing', async () => {
     const { store } = subject
-    const work = () => Promise.all([store.appendEvents([], TTL_MS), store.renew([], TTL_MS), store.release([]), store.readTails([])])
+    const work = () =>
+      Promise.all([store.appendEvents([], TTL_MS), store.renew([], TTL_MS), store.release([], 'unused'), store.readTails([])])
     expect(await namesOf(work)).toEqual([])
   })
 })
@@ -165,7 +166,7 @@ describe('plans', () => {
     const seen = { ...three, inbox: 2 }
     await store.renew([session.lease], TTL_MS)
     await store.appendEvents([{ lease: session.lease, events: [chunk(clock, 'x')] }], TTL_MS)
-    await store.release([session.lease])
+    await store.release([session.lease], 'unused')
     await store.releaseAll()
     await store.sweep({ agents: [session.facts.agent], limit: 10 })
     await claimDue(store, session.facts.id, session.facts.agent)

@@ -39,9 +39,11 @@ export interface Given {
   readonly calls?: readonly CallRow[]
   readonly turns?: number
   readonly historyLength?: number
+  /** Default: 1, a claim like any other. */
+  readonly claims?: number
 }
 
-export function givenSession({ phase, status, deliveries = [], calls = [], turns, historyLength }: Given): Session {
+export function givenSession({ phase, status, deliveries = [], calls = [], turns, historyLength, claims = 1 }: Given): Session {
   const newest = deliveries.at(-1)?.position ?? 0
   const id = storedId('ses', 'ses_given')
   return {
@@ -60,6 +62,7 @@ export function givenSession({ phase, status, deliveries = [], calls = [], turns
     inbox: newest,
     control: deliveries.findLast((delivery) => delivery.kind !== 'MESSAGE')?.position ?? 0,
     calls: new Map(calls.map((row) => [row.id, row])),
+    claims,
   }
 }
 

@@ -7,7 +7,9 @@ import type { CallRow, Commit } from '../../server/session/commit.js'
 import type { Delivery } from '../../server/session/deliveries.js'
 import type { NewEvent, RecordedEvent } from '../../server/session/events.js'
 import type { HistoryItem } from '../../server/session/history.js'
-import type { AppendOutcome, CommitOutcome, Duplicate, LeaseNews } from '../../server/session/ports.js'
+import type { Duplicate } from '../../server/session/acceptance.js'
+import type { AppendOutcome, CommitOutcome, LeaseNews, ReleaseReason } from '../../server/session/ports.js'
+import { CLAIM_PAUSE, retryDelayMs } from '../../server/session/retry.js'
 import type { Lease, Session, SessionFacts } from '../../server/session/session.js'
 import type { SessionStatus } from '../../server/session/status.js'
 import { checkCommit } from '../../server/store/check-commit.js'
@@ -18,6 +20,7 @@ export interface Entry {
   status: SessionStatus
   checkpoint: Checkpoint
   epoch: number
+  claims: number
   revision: number
   lease: { readonly owner: string; until: number } | null
   wakeAt: number | null
@@ -68,6 +71,7 @@ function isOverlooked(entry: Entry, session: Session, { guard }: Commit): boolea
 function apply(memory: Memory, entry: Entry, change: Commit, ttlMs: number): void {
   const { checkpoint, history, park } = change
   entry.revision += 1
+  entry.claims = 0
   entry.checkpoint = checkpoint
   if (change.session !== null) entry.status = change.session.status
   for (const delivery of change.settled) entry.settled.add(delivery.id)
@@ -118,8 +122,19 @@ export function extend(memory: Memory, entry: Entry, ttlMs: number): void {
   entry.wakeAt = until
 }
 
-export function giveBack(memory: Memory, entry: Entry | null): void {
+export function giveBack(memory: Memory, entry: Entry | null, why: ReleaseReason): void {
   if (entry === null) return
+  free(memory, entry)
+  if (why === 'fault') entry.wakeAt = memory.clock.now() + pauseMs(entry.claims)
+  else entry.claims = Math.max(0, entry.claims - 1)
+}
+
+export function free(memory: Memory, entry: Entry): void {
   entry.lease = null
   entry.wakeAt = memory.clock.now()
+}
+
+/** The real one's pause at its longest: without jitter. */
+export function pauseMs(claims: number): number {
+  return retryDelayMs(CLAIM_PAUSE, Math.max(1, claims), null, 1)
 }

@@ -4,23 +4,28 @@
  */
 import type { Clock } from '../../server/clock.js'
 import type { SessionId } from '../../server/ids.js'
+import type { CreateOutcome, DeliverOutcome, Duplicate, IdempotencyKey, NewDelivery, NewSession } from '../../server/session/acceptance.js'
 import { NEW_CHECKPOINT_PHASE, isEndedPhase, openTurnOf } from '../../server/session/checkpoint.js'
 import { isControl } from '../../server/session/deliveries.js'
-import type {
-  ClaimOptions,
-  CreateOutcome,
-  DeliverOutcome,
-  Duplicate,
-  IdempotencyKey,
-  NewDelivery,
-  NewSession,
-  SessionStore,
-} from '../../server/session/ports.js'
+import type { ClaimOptions, SessionStore } from '../../server/session/ports.js'
 import type { Session } from '../../server/session/session.js'
 import { AT_REST } from '../../server/session/status.js'
 import { NO_USAGE } from '../../server/session/usage.js'
 import { toJson, toText } from '../../server/store/json-column.js'
-import { append, commit, extend, giveBack, held, isDue, renew, unsettled, type Entry, type Memory } from './memory-session.js'
+import {
+  append,
+  commit,
+  extend,
+  free,
+  giveBack,
+  held,
+  isDue,
+  pauseMs,
+  renew,
+  unsettled,
+  type Entry,
+  type Memory,
+} from './memory-session.js'
 
 export function createMemoryStore(clock: Clock): SessionStore {
   const memory: Memory = { clock, sessions: new Map(), keys: new Map() }
@@ -37,12 +42,12 @@ export function createMemoryStore(clock: Clock): SessionStore {
     appendEvents: async (batches, ttlMs) =>
       new Map(batches.map((batch) => [batch.lease.sessionId, append(memory, batch.lease, copy(batch.events), ttlMs)])),
     renew: async (leases, ttlMs) => new Map(leases.flatMap((lease) => renew(memory, lease, ttlMs))),
-    release: async (leases) => {
-      for (const lease of leases) giveBack(memory, held(memory, lease))
+    release: async (leases, why) => {
+      for (const lease of leases) giveBack(memory, held(memory, lease), why)
     },
     releaseAll: async () => {
       const leased = [...sessions.values()].filter((entry) => entry.lease !== null)
-      for (const entry of leased) giveBack(memory, entry)
+      for (const entry of leased) free(memory, entry)
       return leased.length
     },
     sweep: async ({ agents, limit }) =>
@@ -70,6 +75,7 @@ function createSession(memory: Memory, session: NewSession): CreateOutcome {
     status: 'CREATED',
     checkpoint: { turns: 0, historyEpoch: 0, historyLength: session.history.length, usage: NO_USAGE, phase: NEW_CHECKPOINT_PHASE },
     epoch: 0,
+    claims: 0,
     revision: 0,
     lease: null,
     wakeAt: null,
@@ -133,7 +139,9 @@ function claim(memory: Memory, id: SessionId, { owner, ttlMs, agents }: ClaimOpt
   entry.epoch += 1
   entry.lease = { owner, until: 0 }
   extend(memory, entry, ttlMs)
-  const { facts, revision, status, checkpoint, control } = entry
+  if (entry.claims > 0) entry.wakeAt = memory.clock.now() + ttlMs + pauseMs(entry.claims)
+  entry.claims += 1
+  const { facts, revision, claims, status, checkpoint, control } = entry
   const open = checkpoint.phase.kind === 'acting' ? checkpoint.phase.step.id : null
   return copy({
     facts,
@@ -145,6 +153,7 @@ function claim(memory: Memory, id: SessionId, { owner, ttlMs, agents }: ClaimOpt
     inbox: entry.deliveries.length,
     control,
     calls: new Map([...entry.calls].filter(([, call]) => call.stepId === open)),
+    claims,
   })
 }
 

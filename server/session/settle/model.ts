@@ -120,15 +120,21 @@ export function settleAttempt(session: Session, turn: OpenTurn, step: ModelStep,
 /** A worker was lost while the model answered: what it had streamed is retracted, and the call is made again. */
 export function recoverModel(session: Session, turn: OpenTurn, step: ModelStep, settling: Settling): Commit {
   const draft = new CommitDraft(session, settling)
-  draft.record({ type: 'STEP_INTERRUPTED', data: { reason: 'WORKER_LOST' } }, stepScope(turn, step))
   const next = { ...turn, takeovers: turn.takeovers + 1 }
   if (next.takeovers > MAX_TAKEOVERS) {
-    draft.closedStep = { ...closing(step, settling.now), status: 'INTERRUPTED', error: STEP_INTERRUPTED }
-    endTurn(draft, next, { status: 'FAILED', output: null, error: STEP_INTERRUPTED })
-  } else {
-    beginAttempt(draft, next, again(session, step))
+    giveUpStep(draft, next, step, STEP_INTERRUPTED)
+    return draft.finish()
   }
+  draft.record({ type: 'STEP_INTERRUPTED', data: { reason: 'WORKER_LOST' } }, stepScope(turn, step))
+  beginAttempt(draft, next, again(session, step))
   return draft.finish()
+}
+
+/** The step is not tried any more, and fails its turn; what an open attempt had streamed is retracted. */
+export function giveUpStep(draft: CommitDraft, turn: OpenTurn, step: ModelStep, error: Failure): void {
+  if (step.retryAt === null) draft.record({ type: 'STEP_INTERRUPTED', data: { reason: 'WORKER_LOST' } }, stepScope(turn, step))
+  draft.closedStep = { ...closing(step, draft.settling.now), status: 'INTERRUPTED', error }
+  endTurn(draft, turn, { status: 'FAILED', output: null, error })
 }
 
 /** The process stops: gives the call back, so that whoever claims next makes it again at once. */

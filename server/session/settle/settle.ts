@@ -7,12 +7,15 @@ import type { Session } from '../session.js'
 import { settleControl, settleTimeout } from './control.js'
 import type { Settling } from './draft.js'
 import { handBack, recoverModel, settleAnswer, settleAttempt, settleFailure } from './model.js'
+import { settleStall } from './stall.js'
 import { recoverTools, settleResults } from './tools.js'
 import { startTurn } from './turn.js'
 
 /** `said` is what a model call that the transition takes away had said. */
 export function settleTransition(session: Session, transition: Transition, said: readonly Block[], settling: Settling): Commit {
   switch (transition.kind) {
+    case 'stalled':
+      return settleStall(session, settling)
     case 'control':
       return settleControl(session, transition.control, said, settling)
     case 'start-turn':

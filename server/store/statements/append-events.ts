@@ -10,7 +10,7 @@ import type { SessionId } from '../../ids.js'
 import type { AppendBatch, AppendOutcome } from '../../session/ports.js'
 import { defineStatement, type Database } from '../database.js'
 import { EVENT_RECORD, EVENT_VERSION, placeEvents, toEventRecord } from '../event-row.js'
-import { toJson } from '../json-column.js'
+import { toJson, toMoment, type SafeText } from '../json-column.js'
 import { LEASE_RECORD } from '../lease-row.js'
 
 interface AppendRow {
@@ -30,14 +30,13 @@ const APPEND_EVENTS = defineStatement<AppendRow>(
 ), head AS (
   UPDATE session_head h SET
     last_seq = h.last_seq + mine.size,
-    lease_until = clock_timestamp() + $2 * interval '1 millisecond',
-    wake_at = clock_timestamp() + $2 * interval '1 millisecond'
+    lease_until = clock_timestamp() + $2 * interval '1 millisecond'
   FROM mine WHERE h.session_id = mine.session_id AND h.epoch = mine.epoch AND h.owner IS NOT NULL AND h.open
   RETURNING h.session_id, h.last_seq, mine.batch, mine.size, mine.events
 ), event_rows AS (
   INSERT INTO event (session_id, position, type, turn_id, step_index, attempt, ends_write, version, data, at)
   SELECT head.session_id, head.last_seq - head.size + e.ordinal, e.type, e.turn_id, e.step_index, e.attempt, e.ordinal = head.size,
-    ${EVENT_VERSION}, e.data, e.at
+    ${EVENT_VERSION}, e.data, ${toMoment('e.at')}
   FROM head, ROWS FROM (json_to_recordset(head.events) AS (${EVENT_RECORD})) WITH ORDINALITY
     AS e(type, turn_id, step_index, attempt, data, at, ordinal)
 )
@@ -60,14 +59,17 @@ export async function appendEvents(
     epoch: lease.epoch,
     owner: lease.owner,
   }))
-  const rows = await database.query(APPEND_EVENTS, [toJson(records), ttlMs])
+  const written = toJson(records)
+  const rows = await database.query(APPEND_EVENTS, [written, ttlMs])
   const byBatch = new Map(rows.map((row) => [row.batch, row]))
-  return new Map(batches.map((batch, index) => [batch.lease.sessionId, toOutcome(batch, byBatch.get(index))]))
+  return new Map(batches.map((batch, index) => [batch.lease.sessionId, toOutcome(batch, written, byBatch.get(index))]))
 }
 
 /** `held` is as old as the statement's start; a lease only ever ends, so false is certain and true is worth another try. */
-function toOutcome({ lease, events }: AppendBatch, row: AppendRow | undefined): AppendOutcome {
+function toOutcome({ lease, events }: AppendBatch, written: SafeText, row: AppendRow | undefined): AppendOutcome {
   if (row === undefined) return { kind: 'fenced' }
-  if (row.last_seq !== null) return { kind: 'appended', events: placeEvents(lease.sessionId, events, row.last_seq) }
+  if (row.last_seq !== null) {
+    return { kind: 'appended', events: placeEvents(lease.sessionId, { events, written, last: row.last_seq }) }
+  }
   return { kind: row.held ? 'busy' : 'fenced' }
 }

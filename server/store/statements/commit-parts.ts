@@ -10,8 +10,8 @@ import type { ClosedStep, ClosedTurn, Commit, SessionChange, SettledDelivery, St
 import { HISTORY_VERSION } from '../../session/history.js'
 import { NO_USAGE } from '../../session/usage.js'
 import { CALL_CHANGE, CALL_RECORD, toCallChange, toCallRecord } from '../call-row.js'
-import { EVENT_RECORD, EVENT_VERSION, toEventRecord } from '../event-row.js'
-import { toJson, toTime, type SafeText } from '../json-column.js'
+import { EVENT_RECORD, EVENT_VERSION } from '../event-row.js'
+import { toJson, toMoment, type SafeText } from '../json-column.js'
 
 export interface CommitPart {
   /** One letter, unique among the parts. */
@@ -20,126 +20,114 @@ export interface CommitPart {
   readonly value: SafeText
 }
 
-/** Always in the same order: equal shapes have equal texts. */
-export function toParts(commit: Commit): readonly CommitPart[] {
-  const { checkpoint, openedTurn, openedStep } = commit
+/** Always in the same order: equal shapes have equal texts. `events` are the commit's, as records. */
+export function toParts(commit: Commit, events: SafeText): readonly CommitPart[] {
+  const { openedTurn, openedStep, closedStep } = commit
   // A turn that was cancelled before it began is opened and closed at once: one row.
   const closedTurn = commit.closedTurn?.id === openedTurn?.id ? null : commit.closedTurn
-  const parts = [checkpointPart(checkpoint)]
-  if (commit.session !== null) parts.push(sessionPart(commit.session))
-  if (openedTurn !== null) parts.push(openedTurnPart(openedTurn, closedTurn === null ? commit.closedTurn : null))
-  if (closedTurn !== null) parts.push(closedTurnPart(closedTurn))
-  if (openedStep !== null) parts.push(openedStepPart(openedStep))
-  if (commit.closedStep !== null) parts.push(closedStepPart(commit.closedStep))
+  const parts: CommitPart[] = [{ letter: 'c', sql: updateCheckpoint, value: toCheckpointRecord(commit.checkpoint) }]
+  if (commit.session !== null) parts.push({ letter: 's', sql: updateSession, value: toSessionRecord(commit.session) })
+  if (openedTurn !== null) {
+    parts.push({ letter: 't', sql: insertTurn, value: toTurnRecord(openedTurn, closedTurn === null ? commit.closedTurn : null) })
+  }
+  if (closedTurn !== null) parts.push({ letter: 'q', sql: closeTurn, value: toJson({ id: closedTurn.id, ...toTurnEnd(closedTurn) }) })
+  if (openedStep?.attempt === 1) parts.push({ letter: 'o', sql: insertStep, value: toStepRecord(openedStep) })
+  else if (openedStep !== null) parts.push({ letter: 'a', sql: reopenStep, value: toStepRecord(openedStep) })
+  if (closedStep !== null) parts.push({ letter: 'x', sql: closeStep, value: toStepEnd(closedStep) })
   if (commit.newCalls.length > 0) parts.push({ letter: 'n', sql: insertCalls, value: toJson(commit.newCalls.map(toCallRecord)) })
   if (commit.changedCalls.length > 0) parts.push({ letter: 'u', sql: updateCalls, value: toJson(commit.changedCalls.map(toCallChange)) })
   if (commit.settled.length > 0) parts.push({ letter: 'd', sql: settleDeliveries, value: toJson(commit.settled.map(toSettledRecord)) })
-  if (commit.history.length > 0) parts.push(historyPart(commit))
-  if (commit.events.length > 0) parts.push({ letter: 'e', sql: insertEvents, value: toJson(commit.events.map(toEventRecord)) })
+  if (commit.history.length > 0) parts.push({ letter: 'h', sql: insertHistory, value: toHistoryRecord(commit) })
+  if (commit.events.length > 0) parts.push({ letter: 'e', sql: insertEvents, value: events })
   return parts
 }
 
-function checkpointPart(checkpoint: Checkpoint): CommitPart {
-  const { phase } = checkpoint
-  return {
-    letter: 'c',
-    sql: (parameter) => `checkpoint_row AS (
+function updateCheckpoint(parameter: string): string {
+  return `checkpoint_row AS (
   UPDATE checkpoint SET revision = head.revision, version = x.version, open_step_id = x.open_step_id, body = x.body
   FROM head, json_to_record(${parameter}::json) AS x(version int, open_step_id text, body jsonb)
-  WHERE checkpoint.session_id = $1)`,
-    value: toJson({ version: CHECKPOINT_VERSION, open_step_id: phase.kind === 'acting' ? phase.step.id : null, body: checkpoint }),
-  }
+  WHERE checkpoint.session_id = $1)`
 }
 
-function sessionPart(change: SessionChange): CommitPart {
-  return {
-    letter: 's',
-    sql: (parameter) => `session_row AS (
-  UPDATE session SET status = x.status, usage = x.usage, updated_at = x.at, end_reason = x.end_reason, error = x.error,
-    ended_at = CASE WHEN x.end_reason IS NOT NULL THEN x.at END
-  FROM head, json_to_record(${parameter}::json) AS x(status "SessionStatus", usage jsonb, at timestamptz, end_reason "SessionEndReason", error jsonb)
-  WHERE session.id = $1)`,
-    value: toJson({
-      status: change.status,
-      usage: change.usage,
-      at: toTime(change.at),
-      end_reason: change.end?.reason,
-      error: change.end?.error,
-    }),
-  }
+function toCheckpointRecord(checkpoint: Checkpoint): SafeText {
+  const { phase } = checkpoint
+  return toJson({ version: CHECKPOINT_VERSION, open_step_id: phase.kind === 'acting' ? phase.step.id : null, body: checkpoint })
 }
 
-const TURN_END = 'status "TurnStatus", output text, error jsonb, usage jsonb, active_ms int, ended_at timestamptz'
+function updateSession(parameter: string): string {
+  return `session_row AS (
+  UPDATE session SET status = x.status, usage = x.usage, updated_at = ${toMoment('x.at')}, end_reason = x.end_reason, error = x.error,
+    ended_at = CASE WHEN x.end_reason IS NOT NULL THEN ${toMoment('x.at')} END
+  FROM head, json_to_record(${parameter}::json) AS x(status "SessionStatus", usage jsonb, at float8, end_reason "SessionEndReason", error jsonb)
+  WHERE session.id = $1)`
+}
+
+function toSessionRecord({ status, usage, at, end }: SessionChange): SafeText {
+  return toJson({ status, usage, at, end_reason: end?.reason, error: end?.error })
+}
+
+const TURN_END = 'status "TurnStatus", output text, error jsonb, usage jsonb, active_ms int, ended_at float8'
 
 function toTurnEnd(turn: ClosedTurn): object {
   const { status, output, error, usage, activeMs } = turn
-  return { status, output, error, usage, active_ms: Math.round(activeMs), ended_at: toTime(turn.endedAt) }
+  return { status, output, error, usage, active_ms: Math.round(activeMs), ended_at: turn.endedAt }
 }
 
-function openedTurnPart(turn: TurnRow, end: ClosedTurn | null): CommitPart {
-  return {
-    letter: 't',
-    sql: (parameter) => `opened_turn AS (
+function insertTurn(parameter: string): string {
+  return `opened_turn AS (
   INSERT INTO turn (id, session_id, number, trigger, principal, user_input, started_at, status, output, error, usage, active_ms, ended_at)
-  SELECT x.id, head.session_id, x.number, x.trigger, x.principal, x.user_input, x.started_at,
-    x.status, x.output, x.error, x.usage, x.active_ms, x.ended_at
+  SELECT x.id, head.session_id, x.number, x.trigger, x.principal, x.user_input, ${toMoment('x.started_at')},
+    x.status, x.output, x.error, x.usage, x.active_ms, ${toMoment('x.ended_at')}
   FROM head, json_to_record(${parameter}::json) AS x(id text, number int, trigger "TurnTrigger", principal jsonb, user_input text,
-    started_at timestamptz, ${TURN_END}))`,
-    value: toJson({
-      id: turn.id,
-      number: turn.number,
-      trigger: turn.trigger,
-      principal: turn.principal,
-      user_input: turn.userInput,
-      started_at: toTime(turn.startedAt),
-      ...(end === null ? { status: 'RUNNING', usage: NO_USAGE } : toTurnEnd(end)),
-    }),
-  }
+    started_at float8, ${TURN_END}))`
 }
 
-function closedTurnPart(turn: ClosedTurn): CommitPart {
-  return {
-    letter: 'q',
-    sql: (parameter) => `closed_turn AS (
-  UPDATE turn SET status = x.status, output = x.output, error = x.error, usage = x.usage, active_ms = x.active_ms, ended_at = x.ended_at
+function toTurnRecord(turn: TurnRow, end: ClosedTurn | null): SafeText {
+  const { id, number, trigger, principal, userInput, startedAt } = turn
+  const ending = end === null ? { status: 'RUNNING', usage: NO_USAGE } : toTurnEnd(end)
+  return toJson({ id, number, trigger, principal, user_input: userInput, started_at: startedAt, ...ending })
+}
+
+function closeTurn(parameter: string): string {
+  return `closed_turn AS (
+  UPDATE turn SET status = x.status, output = x.output, error = x.error, usage = x.usage, active_ms = x.active_ms,
+    ended_at = ${toMoment('x.ended_at')}
   FROM head, json_to_record(${parameter}::json) AS x(${TURN_END})
-  WHERE turn.id = (${parameter}::json ->> 'id') AND turn.session_id = $1)`,
-    value: toJson({ id: turn.id, ...toTurnEnd(turn) }),
-  }
+  WHERE turn.id = (${parameter}::json ->> 'id') AND turn.session_id = $1)`
 }
 
-function openedStepPart(step: StepRow): CommitPart {
-  return {
-    letter: 'o',
-    sql: (parameter) => `opened_step AS (
+/** The first attempt. */
+function insertStep(parameter: string): string {
+  return `opened_step AS (
   INSERT INTO step (id, session_id, turn_id, index, attempt, status, model, started_at)
-  SELECT x.id, head.session_id, x.turn_id, x.index, x.attempt, 'RUNNING', x.model, x.started_at
-  FROM head, json_to_record(${parameter}::json) AS x(id text, turn_id text, index int, attempt int, model text, started_at timestamptz)
-  ON CONFLICT (id) DO UPDATE SET attempt = excluded.attempt, status = excluded.status, model = excluded.model,
-    started_at = excluded.started_at, text = NULL, reasoning = NULL, finish_reason = NULL, usage = NULL, error = NULL, ended_at = NULL)`,
-    value: toJson({
-      id: step.id,
-      turn_id: step.turnId,
-      index: step.index,
-      attempt: step.attempt,
-      model: step.model,
-      started_at: toTime(step.startedAt),
-    }),
-  }
+  SELECT x.id, head.session_id, x.turn_id, x.index, x.attempt, 'RUNNING', x.model, ${toMoment('x.started_at')}
+  FROM head, json_to_record(${parameter}::json) AS x(id text, turn_id text, index int, attempt int, model text, started_at float8))`
 }
 
-function closedStepPart(step: ClosedStep): CommitPart {
-  const { id, status, text, reasoning, usage, error } = step
-  return {
-    letter: 'x',
-    sql: (parameter) => `closed_step AS (
+/** A later attempt: the row begins anew. */
+function reopenStep(parameter: string): string {
+  return `opened_step AS (
+  UPDATE step SET attempt = x.attempt, status = 'RUNNING', model = x.model, started_at = ${toMoment('x.started_at')},
+    text = NULL, reasoning = NULL, finish_reason = NULL, usage = NULL, error = NULL, ended_at = NULL
+  FROM head, json_to_record(${parameter}::json) AS x(attempt int, model text, started_at float8)
+  WHERE step.id = (${parameter}::json ->> 'id') AND step.session_id = $1)`
+}
+
+function toStepRecord({ id, turnId, index, attempt, model, startedAt }: StepRow): SafeText {
+  return toJson({ id, turn_id: turnId, index, attempt, model, started_at: startedAt })
+}
+
+function closeStep(parameter: string): string {
+  return `closed_step AS (
   UPDATE step SET status = x.status, text = x.text, reasoning = x.reasoning, finish_reason = x.finish_reason, usage = x.usage,
-    error = x.error, ended_at = x.ended_at
+    error = x.error, ended_at = ${toMoment('x.ended_at')}
   FROM head, json_to_record(${parameter}::json) AS x(status "StepStatus", text text, reasoning text, finish_reason "FinishReason",
-    usage jsonb, error jsonb, ended_at timestamptz)
-  WHERE step.id = (${parameter}::json ->> 'id') AND step.session_id = $1)`,
-    value: toJson({ id, status, text, reasoning, usage, error, finish_reason: step.finishReason, ended_at: toTime(step.endedAt) }),
-  }
+    usage jsonb, error jsonb, ended_at float8)
+  WHERE step.id = (${parameter}::json ->> 'id') AND step.session_id = $1)`
+}
+
+function toStepEnd({ id, status, text, reasoning, usage, error, finishReason, endedAt }: ClosedStep): SafeText {
+  return toJson({ id, status, text, reasoning, usage, error, finish_reason: finishReason, ended_at: endedAt })
 }
 
 function insertCalls(parameter: string): string {
@@ -147,7 +135,7 @@ function insertCalls(parameter: string): string {
   INSERT INTO tool_call (session_id, id, turn_id, step_id, step_index, "order", name, label, input, raw_input, status, started_at, output,
     result_text, error, truncated_bytes, ended_at)
   SELECT head.session_id, x.id, x.turn_id, x.step_id, x.step_index, x."order", x.name, x.label, COALESCE(x.input, 'null'), x.raw_input, x.status,
-    x.started_at, x.output, x.result_text, x.error, x.truncated_bytes, x.ended_at
+    ${toMoment('x.started_at')}, x.output, x.result_text, x.error, x.truncated_bytes, ${toMoment('x.ended_at')}
   FROM head, json_to_recordset(${parameter}::json) AS x(${CALL_RECORD}))`
 }
 
@@ -156,44 +144,44 @@ function updateCalls(parameter: string): string {
   return `changes AS (
   SELECT * FROM json_to_recordset(${parameter}::json) AS x(${CALL_CHANGE})
 ), changed_calls AS (
-  UPDATE tool_call SET status = x.status, started_at = x.started_at, output = x.output, result_text = x.result_text, error = x.error,
-    truncated_bytes = x.truncated_bytes, ended_at = x.ended_at
+  UPDATE tool_call SET status = x.status, started_at = ${toMoment('x.started_at')}, output = x.output, result_text = x.result_text,
+    error = x.error, truncated_bytes = x.truncated_bytes, ended_at = ${toMoment('x.ended_at')}
   FROM head, changes x
   WHERE tool_call.id = ANY(ARRAY(SELECT id FROM changes)) AND tool_call.id = x.id AND tool_call.session_id = $1)`
 }
 
 function settleDeliveries(parameter: string): string {
   return `outcomes AS (
-  SELECT * FROM json_to_recordset(${parameter}::json) AS x(id text, status "DeliveryStatus", turn_id text, rejection jsonb, at timestamptz)
+  SELECT * FROM json_to_recordset(${parameter}::json) AS x(id text, status "DeliveryStatus", turn_id text, rejection jsonb, at float8)
 ), settled AS (
-  UPDATE delivery SET status = x.status, turn_id = x.turn_id, rejection = x.rejection, settled_at = x.at
+  UPDATE delivery SET status = x.status, turn_id = x.turn_id, rejection = x.rejection, settled_at = ${toMoment('x.at')}
   FROM head, outcomes x
   WHERE delivery.id = ANY(ARRAY(SELECT id FROM outcomes)) AND delivery.id = x.id AND delivery.session_id = $1)`
 }
 
 function toSettledRecord(delivery: SettledDelivery): object {
   const { id, status, rejection } = delivery
-  return { id, status, rejection, turn_id: delivery.turnId, at: toTime(delivery.at) }
+  return { id, status, rejection, turn_id: delivery.turnId, at: delivery.at }
 }
 
-function historyPart(commit: Commit): CommitPart {
-  const { checkpoint, history } = commit
-  return {
-    letter: 'h',
-    sql: (parameter) => `history_rows AS (
+function insertHistory(parameter: string): string {
+  return `history_rows AS (
   INSERT INTO history (session_id, epoch, position, version, item)
   SELECT head.session_id, x.epoch, x.first + h.ordinal - 1, ${HISTORY_VERSION}, h.item
   FROM head, json_to_record(${parameter}::json) AS x(epoch int, first int, items jsonb),
-    jsonb_array_elements(x.items) WITH ORDINALITY AS h(item, ordinal))`,
-    value: toJson({ epoch: checkpoint.historyEpoch, first: checkpoint.historyLength - history.length, items: history }),
-  }
+    jsonb_array_elements(x.items) WITH ORDINALITY AS h(item, ordinal))`
+}
+
+function toHistoryRecord({ checkpoint, history }: Commit): SafeText {
+  return toJson({ epoch: checkpoint.historyEpoch, first: checkpoint.historyLength - history.length, items: history })
 }
 
 /** $4 is the number of events, of which the head's `last_seq` is the last. */
 function insertEvents(parameter: string): string {
   return `event_rows AS (
   INSERT INTO event (session_id, position, type, turn_id, step_index, attempt, ends_write, version, data, at)
-  SELECT head.session_id, head.last_seq - $4 + x.ordinal, x.type, x.turn_id, x.step_index, x.attempt, x.ordinal = $4, ${EVENT_VERSION}, x.data, x.at
+  SELECT head.session_id, head.last_seq - $4 + x.ordinal, x.type, x.turn_id, x.step_index, x.attempt, x.ordinal = $4, ${EVENT_VERSION}, x.data,
+    ${toMoment('x.at')}
   FROM head, ROWS FROM (json_to_recordset(${parameter}::json) AS (${EVENT_RECORD})) WITH ORDINALITY
     AS x(type, turn_id, step_index, attempt, data, at, ordinal))`
 }

@@ -13,7 +13,7 @@ import type { CommitOutcome } from '../../session/ports.js'
 import type { Session } from '../../session/session.js'
 import { checkCommit } from '../check-commit.js'
 import { defineStatement, type Database, type Statement } from '../database.js'
-import { placeEvents } from '../event-row.js'
+import { placeEvents, toEventRecords } from '../event-row.js'
 import { toText, toTextOrNull, type SqlValue } from '../json-column.js'
 import { toParts, type CommitPart } from './commit-parts.js'
 import { look } from './look.js'
@@ -24,10 +24,12 @@ interface CommitRow {
 }
 
 const GIVE_BACK = `owner = NULL, lease_until = NULL, wake_at = clock_timestamp() + $5::float8 * interval '1 millisecond'`
-/** What becomes of the lease. `$5` is milliseconds from now: time to live, or the next wake, null for none. */
+/**
+ * What becomes of the lease. `$5` is milliseconds from now: time to live, or the next wake, null for none. Of a driven session the lease
+ * alone says when somebody else may look: its wake time has passed and stays what it is, so that no entry of an index changes.
+ */
 const LEASES = {
-  drive: `lease_until = clock_timestamp() + $5::float8 * interval '1 millisecond',
-    wake_at = clock_timestamp() + $5::float8 * interval '1 millisecond'`,
+  drive: `lease_until = clock_timestamp() + $5::float8 * interval '1 millisecond', wake_at = LEAST(wake_at, clock_timestamp())`,
   park: GIVE_BACK,
   end: `open = false, ${GIVE_BACK}`,
 } as const
@@ -45,11 +47,13 @@ export interface CommitPorts {
 
 export async function commit(ports: CommitPorts, session: Session, change: Commit, ttlMs: number): Promise<CommitOutcome> {
   checkCommit(session, change)
-  const parts = toParts(change)
+  const { events } = change
+  const written = toEventRecords(events)
+  const parts = toParts(change, written)
   const values = [...toHeadValues(ports.clock, session, change, ttlMs), ...parts.map((part) => part.value)]
   const [row] = await ports.database.query(toStatement(ports.shapes, change, parts), values)
   if (row === undefined) return explain(ports.database, session, change)
-  return { kind: 'committed', events: placeEvents(session.facts.id, change.events, row.last_seq) }
+  return { kind: 'committed', events: placeEvents(session.facts.id, { events, written, last: row.last_seq }) }
 }
 
 function toHeadValues(clock: Clock, session: Session, change: Commit, ttlMs: number): readonly SqlValue[] {
@@ -82,7 +86,7 @@ function toStatement(shapes: CommitShapes, change: Commit, parts: readonly Commi
   const rows = parts.map((part, index) => part.sql(`$${first + index}`))
   if (lease === 'end') rows.push(RELEASE_ADDRESSES)
   const head = `head AS (
-  UPDATE session_head SET revision = revision + 1, last_seq = last_seq + $4, turn_id = $6,
+  UPDATE session_head SET revision = revision + 1, claims = 0, last_seq = last_seq + $4, turn_id = $6,
     ${LEASES[lease]}
   WHERE session_id = $1 AND epoch = $2 AND owner = $7 AND revision = $3 AND open${GUARDS[change.guard]}
   RETURNING session_id, revision, last_seq)`

@@ -11,10 +11,10 @@ import type { SessionId } from '../../ids.js'
 import { CHECKPOINT_VERSION, NEW_CHECKPOINT_PHASE, type Checkpoint } from '../../session/checkpoint.js'
 import { isControl } from '../../session/deliveries.js'
 import { HISTORY_VERSION } from '../../session/history.js'
-import type { CreateOutcome, NewSession } from '../../session/ports.js'
+import type { CreateOutcome, NewSession } from '../../session/acceptance.js'
 import { NO_USAGE } from '../../session/usage.js'
 import { defineStatement, isDeadlock, isTaken, type Database } from '../database.js'
-import { toJson, toText, toTextOrNull, toTime, type SafeText } from '../json-column.js'
+import { toJson, toMoment, toText, toTextOrNull, type SafeText } from '../json-column.js'
 import { toDeliveryRecord } from './deliver.js'
 import { findHolders } from './find-address.js'
 import { findKey, toDuplicate, type KeyRow } from './find-key.js'
@@ -28,36 +28,36 @@ const CREATE_SESSION = defineStatement<{ [Column in keyof KeyRow]: KeyRow[Column
   SELECT session_id, delivery_id, hash FROM idempotency
   WHERE tenant = $1 AND principal_id = $2 AND principal_kind = $3::"PrincipalKind" AND key = $4
 ), new AS (
-  SELECT x.* FROM json_to_record($6::json) AS x(id text, tenant text, owner_id text, owner_kind "PrincipalKind", owner_name text, agent text, title text, metadata jsonb, deployment text, usage jsonb,
-    created_at timestamptz, status "SessionStatus", version int, body jsonb, history jsonb, history_version int, addresses jsonb, delivery jsonb,
+  SELECT x.*, ${toMoment('x.created_at')} AS at FROM json_to_record($6::json) AS x(id text, tenant text, owner_id text, owner_kind "PrincipalKind", owner_name text, agent text, title text, metadata jsonb, deployment text, usage jsonb,
+    created_at float8, status "SessionStatus", version int, body jsonb, history jsonb, history_version int, addresses jsonb, delivery jsonb,
     control int)
   WHERE NOT EXISTS (SELECT FROM used)
 ), session_row AS (
   INSERT INTO session (id, tenant, owner_id, owner_kind, owner_name, agent_name, status, title, metadata, deployment, usage, created_at, updated_at)
-  SELECT id, tenant, owner_id, owner_kind, owner_name, agent, status, title, metadata, deployment, usage, created_at, created_at FROM new
+  SELECT id, tenant, owner_id, owner_kind, owner_name, agent, status, title, metadata, deployment, usage, at, at FROM new
 ), head_row AS (
   INSERT INTO session_head (session_id, inbox, control, wake_at)
   SELECT id, CASE WHEN delivery IS NULL THEN 0 ELSE 1 END, control, CASE WHEN delivery IS NOT NULL THEN clock_timestamp() END FROM new
 ), checkpoint_row AS (
   INSERT INTO checkpoint (session_id, revision, version, body) SELECT id, 0, version, body FROM new
 ), epoch_row AS (
-  INSERT INTO history_epoch (session_id, epoch, kind, created_at) SELECT id, 0, 'START', created_at FROM new
+  INSERT INTO history_epoch (session_id, epoch, kind, created_at) SELECT id, 0, 'START', at FROM new
 ), history_rows AS (
   INSERT INTO history (session_id, epoch, position, version, item)
   SELECT new.id, 0, h.ordinal - 1, new.history_version, h.item
   FROM new, jsonb_array_elements(new.history) WITH ORDINALITY AS h(item, ordinal)
 ), delivery_row AS (
   INSERT INTO delivery (id, session_id, position, kind, policy, by_id, by_kind, by_name, content, accepted_at)
-  SELECT d.id, new.id, 1, d.kind, d.policy, d.by_id, d.by_kind, d.by_name, d.content, d.accepted_at
+  SELECT d.id, new.id, 1, d.kind, d.policy, d.by_id, d.by_kind, d.by_name, d.content, ${toMoment('d.accepted_at')}
   FROM new, jsonb_to_record(new.delivery) AS d(id text, kind "DeliveryKind", policy "TurnPolicy", by_id text, by_kind "PrincipalKind",
-    by_name text, content jsonb, accepted_at timestamptz)
+    by_name text, content jsonb, accepted_at float8)
   WHERE new.delivery IS NOT NULL
 ), address_rows AS (
   INSERT INTO address (tenant, address, session_id, claimed_at)
-  SELECT new.tenant, a.address, new.id, new.created_at FROM new, jsonb_array_elements_text(new.addresses) AS a(address) ORDER BY a.address
+  SELECT new.tenant, a.address, new.id, new.at FROM new, jsonb_array_elements_text(new.addresses) AS a(address) ORDER BY a.address
 ), key_row AS (
   INSERT INTO idempotency (tenant, principal_id, principal_kind, key, hash, session_id, delivery_id, created_at)
-  SELECT $1, $2, $3::"PrincipalKind", $4, $5, id, delivery ->> 'id', created_at FROM new WHERE $4 IS NOT NULL
+  SELECT $1, $2, $3::"PrincipalKind", $4, $5, id, delivery ->> 'id', at FROM new WHERE $4 IS NOT NULL
 )
 SELECT used.session_id, used.delivery_id, used.hash FROM (SELECT 1) AS one LEFT JOIN used ON true`,
 )
@@ -125,7 +125,7 @@ function toRecord(session: NewSession): SafeText {
     metadata: session.metadata,
     deployment: session.deployment,
     usage: NO_USAGE,
-    created_at: toTime(session.createdAt),
+    created_at: session.createdAt,
     status: firstDelivery?.content.kind === 'MESSAGE' ? 'RUNNING' : 'CREATED',
     version: CHECKPOINT_VERSION,
     body: checkpoint,

@@ -10,10 +10,10 @@
 import { PerdureError } from '../../errors.js'
 import type { SessionId } from '../../ids.js'
 import { isControl } from '../../session/deliveries.js'
-import type { DeliverOutcome, IdempotencyKey, NewDelivery } from '../../session/ports.js'
+import type { DeliverOutcome, IdempotencyKey, NewDelivery } from '../../session/acceptance.js'
 import type { SessionStatus } from '../../session/status.js'
 import { defineStatement, isTaken, type Database } from '../database.js'
-import { toJson, toText, toTextOrNull, toTime, type SqlValue } from '../json-column.js'
+import { toJson, toMoment, toText, toTextOrNull, type SqlValue } from '../json-column.js'
 import { findKey, toDuplicate, type KeyRow } from './find-key.js'
 
 /** How often racing callers look again. */
@@ -36,14 +36,15 @@ const DELIVER = defineStatement<DeliverRow>(
   UPDATE session_head SET
     inbox = inbox + 1,
     control = CASE WHEN $7::boolean THEN inbox + 1 ELSE control END,
-    wake_at = clock_timestamp()
+    wake_at = LEAST(wake_at, clock_timestamp())
   WHERE session_id = $1 AND open AND NOT EXISTS (SELECT FROM used)
   RETURNING session_id, inbox, turn_id
 ), delivery_row AS (
   INSERT INTO delivery (id, session_id, position, kind, policy, by_id, by_kind, by_name, content, open_turn_id, accepted_at)
-  SELECT d.id, head.session_id, head.inbox, d.kind, d.policy, d.by_id, d.by_kind, d.by_name, d.content, head.turn_id, d.accepted_at
+  SELECT d.id, head.session_id, head.inbox, d.kind, d.policy, d.by_id, d.by_kind, d.by_name, d.content, head.turn_id,
+    ${toMoment('d.accepted_at')}
   FROM head, json_to_record($8::json) AS d(id text, kind "DeliveryKind", policy "TurnPolicy", by_id text, by_kind "PrincipalKind", by_name text,
-    content jsonb, accepted_at timestamptz)
+    content jsonb, accepted_at float8)
   RETURNING id, kind, accepted_at
 ), key_row AS (
   INSERT INTO idempotency (tenant, principal_id, principal_kind, key, hash, session_id, delivery_id, created_at)
@@ -129,6 +130,6 @@ export function toDeliveryRecord(delivery: NewDelivery): object {
     by_kind: by.kind,
     by_name: by.name,
     content,
-    accepted_at: toTime(delivery.acceptedAt),
+    accepted_at: delivery.acceptedAt,
   }
 }

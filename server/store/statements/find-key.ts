@@ -3,7 +3,7 @@
  * In: tenant, principal, key. Out: session, delivery and hash of what was asked, or no row.
  */
 import type { DeliveryId, SessionId } from '../../ids.js'
-import type { Duplicate, IdempotencyKey } from '../../session/ports.js'
+import type { Duplicate, IdempotencyKey } from '../../session/acceptance.js'
 import { defineStatement, type Database } from '../database.js'
 import { toText, type SqlValue } from '../json-column.js'
 

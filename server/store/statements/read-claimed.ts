@@ -10,7 +10,7 @@ import { SELECT_SESSION, type SessionRow } from '../session-row.js'
 const READ_CLAIMED = defineStatement<SessionRow>(
   'read-claimed',
   `WITH head AS (
-  SELECT session_id, epoch, revision, inbox, control FROM session_head WHERE session_id = $1 AND epoch = $2
+  SELECT session_id, epoch, revision, inbox, control, claims FROM session_head WHERE session_id = $1 AND epoch = $2
 )${SELECT_SESSION}`,
 )
 

@@ -1,6 +1,7 @@
 /**
  * release-all: frees every lease, for a process that knows that it is alone.
  * In: nothing. Out: how many there were. An open session is never leased without a wake time, so the index on it finds them.
+ * A claim whose process died still counts. It pauses nothing: an embedded server is started again by a person who waits.
  */
 import { defineStatement, type Database } from '../database.js'
 

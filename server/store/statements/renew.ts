@@ -26,9 +26,7 @@ const RENEW = defineStatement<RenewRow>(
   WHERE h.session_id = ANY(ARRAY(SELECT session_id FROM leases))
   ORDER BY h.session_id FOR NO KEY UPDATE OF h
 )
-UPDATE session_head h SET
-  lease_until = clock_timestamp() + $2 * interval '1 millisecond',
-  wake_at = clock_timestamp() + $2 * interval '1 millisecond'
+UPDATE session_head h SET lease_until = clock_timestamp() + $2 * interval '1 millisecond'
 FROM mine WHERE h.session_id = mine.session_id AND h.epoch = mine.epoch AND h.owner IS NOT NULL
 RETURNING h.session_id, h.inbox, h.control`,
 )

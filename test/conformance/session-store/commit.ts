@@ -71,7 +71,7 @@ export function testCommit(subject: Subject): void {
     it('of a lease that was given back is fenced: it takes nothing again', async () => {
       const { store, clock } = subject()
       const session = await claimNew(subject())
-      await store.release([session.lease])
+      await store.release([session.lease], 'unused')
       expect(await store.commit(session, newCommit(session, { events: [waitingEvent(clock)] }), TTL_MS)).toEqual({ kind: 'fenced' })
       expect(await store.sweep({ agents: [session.facts.agent], limit: 1 })).toEqual([session.facts.id])
     })

@@ -21,10 +21,10 @@ export function testLeases(subject: Subject): void {
       const { store } = subject()
       const [session, old] = [await claimNew(subject()), await claimNew(subject(), {}, EXPIRED_MS)]
       const newer = await claimDue(store, old.facts.id, old.facts.agent)
-      await store.release([session.lease, old.lease])
+      await store.release([session.lease, old.lease], 'unused')
       expect(await store.sweep({ agents: [session.facts.agent, old.facts.agent], limit: 5 })).toEqual([session.facts.id])
       expect((await store.renew([newer.lease], TTL_MS)).size).toBe(1)
-      await store.release([])
+      await store.release([], 'unused')
     })
 
     it('of all frees every lease and counts them', async () => {
@@ -52,7 +52,7 @@ export function testLeases(subject: Subject): void {
       expect(await store.sweep({ agents: [agent, 'nobody'], limit: 10 })).toEqual(due)
       expect(await store.sweep({ agents: [agent], limit: 2 })).toEqual(due.slice(0, 2))
       expect(await store.sweep({ agents: [], limit: 2 })).toEqual([])
-      await store.release([held.lease])
+      await store.release([held.lease], 'unused')
       expect(await store.sweep({ agents: [agent], limit: 10 })).toEqual([...due, held.facts.id])
     })
 

@@ -1,0 +1,52 @@
+/** What a store is asked to accept, a session or a delivery, and what it answers: R1's first door. */
+import type { Json } from '../errors.js'
+import type { DeliveryId, SessionId } from '../ids.js'
+import type { DeliveryContent } from './deliveries.js'
+import type { HistoryItem } from './history.js'
+import type { Principal } from './principal.js'
+import type { SessionStatus } from './status.js'
+
+export interface NewSession {
+  readonly id: SessionId
+  readonly agent: string
+  readonly owner: Principal
+  readonly title: string | null
+  readonly metadata: { readonly [key: string]: Json }
+  readonly addresses: readonly string[]
+  readonly deployment: string
+  /** An earlier conversation, user and assistant items only. */
+  readonly history: readonly HistoryItem[]
+  readonly createdAt: number
+  readonly firstDelivery: NewDelivery | null
+  readonly idempotency: IdempotencyKey | null
+}
+export interface NewDelivery {
+  readonly id: DeliveryId
+  readonly by: Principal
+  readonly content: DeliveryContent
+  readonly acceptedAt: number
+}
+/** Scoped to (tenant, principal) of `by`. `hash` is over what was asked: the same key with another hash is a mismatch. */
+export interface IdempotencyKey {
+  readonly by: Principal
+  readonly key: string
+  readonly hash: string
+}
+
+/** The first effect of a key, found again. */
+export interface Duplicate {
+  readonly kind: 'duplicate'
+  readonly sessionId: SessionId
+  readonly deliveryId: DeliveryId | null
+}
+export type CreateOutcome =
+  | { readonly kind: 'created'; readonly sessionId: SessionId; readonly deliveryId: DeliveryId | null }
+  | Duplicate
+  | { readonly kind: 'mismatch' }
+  | { readonly kind: 'address-taken'; readonly address: string; readonly holder: SessionId }
+export type DeliverOutcome =
+  | { readonly kind: 'accepted'; readonly sessionId: SessionId; readonly deliveryId: DeliveryId; readonly status: SessionStatus }
+  | Duplicate
+  | { readonly kind: 'mismatch' }
+  | { readonly kind: 'not-found' }
+  | { readonly kind: 'ended' }
