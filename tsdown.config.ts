@@ -11,4 +11,5 @@ export default defineConfig({
   dts: false,
   sourcemap: true,
   clean: true,
+  copy: [{ from: 'server/coordination/lua', to: 'dist/coordination' }],
 })

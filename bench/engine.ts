@@ -1,20 +1,24 @@
 /** One process of Perdure over a database of the bench: what compose.ts puts together, with a recorder between store and database. */
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
+import { hostname } from 'node:os'
 import { createRegistry } from '../server/agents/registry.js'
 import { systemClock as clock } from '../server/clock.js'
 import { createLocalCoordinator } from '../server/coordination/local.js'
+import { createRedisCoordinator } from '../server/coordination/redis.js'
 import { toMessage } from '../server/errors.js'
 import { createFeed, type Feed } from '../server/events/feed.js'
 import { createEventWriter } from '../server/events/writer.js'
 import { createGraphqlHandler } from '../server/graphql/http.js'
-import { createIdSource, type IdSource } from '../server/ids.js'
+import { createIdSource, type IdSource, type WorkerId } from '../server/ids.js'
 import { createIntake, type Intake } from '../server/session/intake.js'
+import { NO_METER } from '../server/session/meter.js'
 import type { Coordinator, Log, LogFields, SessionStore } from '../server/session/ports.js'
 import type { Principal } from '../server/session/principal.js'
 import type { Database } from '../server/store/database.js'
 import { createSessionStore } from '../server/store/session-store.js'
 import { startWorkerPool } from '../server/worker/pool.js'
 import { createBenchAgent } from './agent.js'
+import { closeServer, listen } from './listen.js'
 import type { Place } from './place.js'
 import { createRecorder, type Recorder } from './recorder.js'
 
@@ -22,11 +26,12 @@ import { createRecorder, type Recorder } from './recorder.js'
 export const CALLER: Principal = { tenant: 'default', id: 'developer', kind: 'USER' }
 export const DEPLOYMENT = 'bench'
 
-/** As many as the server has by default. */
+/** As the server has them by default. */
 const SLOTS = 16
-const LEASE_TTL_MS = 600_000
-/** A sweep finds what a crash left behind: nothing here. */
-const SWEEP_INTERVAL_MS = 3_600_000
+const LEASE_TTL_MS = 10_000
+const SWEEP_INTERVAL_MS = 1000
+/** Embedded, the process is the lease. */
+const EMBEDDED_LEASE_TTL_MS = 3_600_000
 const STOP_MS = 1000
 
 export interface Engine {
@@ -62,14 +67,17 @@ export async function startEngine({ place, poolSize, warn }: EngineOptions): Pro
   })
   const recorder = createRecorder(opened.database)
   const store = createSessionStore(recorder.database, clock)
-  const coordinator = createLocalCoordinator({ clock, log })
-  const writer = createEventWriter({ store, coordinator, clock, ttlMs: LEASE_TTL_MS, log })
+  const isEmbedded = place.kind === 'embedded'
+  const leaseTtlMs = isEmbedded ? EMBEDDED_LEASE_TTL_MS : LEASE_TTL_MS
+  const owner = ids.next('wrk')
+  const coordinator = await openCoordinator(place, owner, log)
+  const writer = createEventWriter({ store, coordinator, clock, ttlMs: leaseTtlMs, log })
   const feed = createFeed({ store, coordinator, clock, log })
   const intake = createIntake({ store, coordinator, clock, ids, deployment: DEPLOYMENT })
   const pool = startWorkerPool({
-    ...{ store, coordinator, writer, agents, clock, ids, log, slots: SLOTS, leaseTtlMs: LEASE_TTL_MS },
+    ...{ store, coordinator, writer, agents, clock, ids, log, owner, slots: SLOTS, leaseTtlMs, meter: NO_METER },
     random: Math.random,
-    renewsLeases: false,
+    renewsLeases: !isEmbedded,
     sweepIntervalMs: SWEEP_INTERVAL_MS,
     onTurnEnded: () => undefined,
   })
@@ -77,7 +85,7 @@ export async function startEngine({ place, poolSize, warn }: EngineOptions): Pro
   const server = createServer(createGraphqlHandler(services, { authenticate: null }))
   // A connection that idles while others are measured is not closed under its client.
   server.keepAliveTimeout = 0
-  const url = await listen(server)
+  const url = new URL('/graphql', await listen(server))
   return {
     ...{ database: opened.database, store, intake, coordinator, feed, ids, recorder, url },
     takeModelCalls: () => modelCalls.splice(0),
@@ -92,20 +100,18 @@ export async function startEngine({ place, poolSize, warn }: EngineOptions): Pro
   }
 }
 
-function listen(server: Server): Promise<URL> {
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      resolve(new URL(`http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/graphql`))
-    })
-  })
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
+function openCoordinator({ redis }: Place, id: WorkerId, log: Log): Promise<Coordinator> {
+  const self = {
+    id,
+    role: 'all',
+    deployment: DEPLOYMENT,
+    host: hostname(),
+    pid: process.pid,
+    startedAt: clock.now(),
+    slots: SLOTS,
+  } as const
+  if (redis === null) return Promise.resolve(createLocalCoordinator({ clock, log, self }))
+  return createRedisCoordinator({ ...redis, self, clock, log, meter: NO_METER, leaseTtlMs: LEASE_TTL_MS })
 }
 
 function toLog(warn: (message: string) => void): Log {

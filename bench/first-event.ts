@@ -1,21 +1,11 @@
 /** First event: from a message to a session at rest to the first event of its turn at a subscriber who waits, in process and over HTTP. */
-import { systemClock } from '../server/clock.js'
 import { SIMPLE } from './agent.js'
 import type { Bench } from './bench.js'
 import type { FirstEvent } from './results.js'
 import { createSeries, toRatio, toTiming, type Series } from './series.js'
-import { createRests, createSession, sendInProcess, type Rests } from './talk.js'
-
-interface Way {
-  readonly send: (text: string) => Promise<void>
-  /** Monotonic time of the first event since `expect`. */
-  readonly watch: Watch
-  readonly close: () => void
-}
-
-interface Watch extends Rests {
-  expect(): Promise<number>
-}
+import { startSpeaker, type Speaker } from './speaker.js'
+import { createSession, sendInProcess } from './talk.js'
+import { createWatch } from './watch.js'
 
 export interface FirstEventSeries {
   readonly sinceSent: Series
@@ -33,49 +23,27 @@ export async function createInProcess({ engine, sizes }: Bench): Promise<FirstEv
   }
   // A run that is stopped closes the feed under it.
   listen().catch(() => undefined)
-  return toSeries(sizes.sends, { send: (text) => sendInProcess(engine, sessionId, text), watch, close: () => left.abort() })
+  return toSeries(sizes.sends, { say: (text) => watch.during(() => sendInProcess(engine, sessionId, text)), close: () => left.abort() })
 }
 
 export async function createOverHttp({ engine, client, sizes }: Bench): Promise<FirstEventSeries> {
-  const sessionId = await createSession(engine)
-  const watch = createWatch()
-  const stream = await client.follow(sessionId, ({ events }) => watch.hear(events))
-  return toSeries(sizes.sends, { send: (text) => client.send(sessionId, text), watch, close: () => stream.close() })
+  return toSeries(sizes.sends, await startSpeaker(client, await createSession(engine)))
 }
 
-function toSeries(sends: number, { send, watch, close }: Way): FirstEventSeries {
+function toSeries(sends: number, speaker: Speaker): FirstEventSeries {
   const sinceAccepted = createSeries(() => Promise.resolve([]))
   const sinceSent = createSeries(async () => {
     const sent: number[] = []
     const accepted: number[] = []
     while (sent.length < sends) {
-      const [first, rested] = [watch.expect(), watch.next()]
-      const sentAt = systemClock.monotonic()
-      const acceptedAt = send(SIMPLE).then(() => systemClock.monotonic())
-      const eventAt = await first
-      sent.push(eventAt - sentAt)
-      accepted.push(Math.max(0, eventAt - (await acceptedAt)))
-      await rested
+      const { acceptedMs, firstEventMs } = await speaker.say(SIMPLE)
+      sent.push(firstEventMs)
+      accepted.push(Math.max(0, firstEventMs - acceptedMs))
     }
     sinceAccepted.rounds.push(accepted)
     return sent
   })
-  return { sinceSent, sinceAccepted, close }
-}
-
-function createWatch(): Watch {
-  const rests = createRests()
-  let tell: ((at: number) => void) | null = null
-  return {
-    next: () => rests.next(),
-    expect: () => new Promise((resolve) => (tell = resolve)),
-    hear(events) {
-      if (events.length === 0) return
-      tell?.(systemClock.monotonic())
-      tell = null
-      rests.hear(events)
-    },
-  }
+  return { sinceSent, sinceAccepted, close: () => speaker.close() }
 }
 
 export function toFirstEvent({ sinceSent, sinceAccepted }: FirstEventSeries, bare: Series): FirstEvent {

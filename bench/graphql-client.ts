@@ -1,10 +1,11 @@
 /** The least that talks GraphQL over HTTP as the SDK does, with its documents: keep-alive, and one stream a session. */
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import { SendDocument, SessionEventsDocument } from '../sdk/generated/documents.js'
-import type { SessionId } from '../server/ids.js'
+import { CreateSessionDocument, SendDocument, SessionEventsDocument } from '../sdk/generated/documents.js'
+import { storedId, type SessionId } from '../server/ids.js'
 import { EVENT_TYPES } from '../server/session/events.js'
 
+const Created = z.object({ data: z.object({ createSession: z.object({ session: z.object({ id: z.string() }) }) }) })
 const Sent = z.object({ data: z.object({ send: z.object({ __typename: z.literal('SendPayload') }) }) })
 const Next = z.object({
   data: z.object({ sessionEvents: z.object({ events: z.array(z.object({ type: z.enum(EVENT_TYPES) })), caughtUp: z.boolean() }) }),
@@ -12,6 +13,7 @@ const Next = z.object({
 export type Batch = z.infer<typeof Next>['data']['sessionEvents']
 
 export interface GraphqlClient {
+  create(agent: string): Promise<SessionId>
   /** Resolves with the answer. Throws when the message was not accepted. */
   send(sessionId: SessionId, text: string): Promise<void>
   /** Calls back for each batch; resolves once the first has come, that is, when the stream is live. */
@@ -34,13 +36,20 @@ export function createGraphqlClient(url: URL): GraphqlClient {
   const subscribe = (sessionId: SessionId, follow: boolean): Promise<IncomingMessage> =>
     post({ query: SessionEventsDocument, variables: { session: { id: sessionId }, follow } }, 'text/event-stream')
 
+  async function ask(body: object): Promise<unknown> {
+    const response = await post(body, 'application/graphql-response+json')
+    let answer = ''
+    for await (const chunk of response.setEncoding('utf8')) answer += String(chunk)
+    return JSON.parse(answer)
+  }
+
   return {
+    async create(agent) {
+      const { data } = Created.parse(await ask({ query: CreateSessionDocument, variables: { input: { session: { agent } } } }))
+      return storedId('ses', data.createSession.session.id)
+    },
     async send(sessionId, text) {
-      const variables = { input: { to: { session: sessionId }, message: { text } } }
-      const response = await post({ query: SendDocument, variables }, 'application/graphql-response+json')
-      let answer = ''
-      for await (const chunk of response.setEncoding('utf8')) answer += String(chunk)
-      Sent.parse(JSON.parse(answer))
+      Sent.parse(await ask({ query: SendDocument, variables: { input: { to: { session: sessionId }, message: { text } } } }))
     },
     async follow(sessionId, onBatch) {
       const response = await subscribe(sessionId, true)

@@ -10,7 +10,8 @@ import type { Bench } from './bench.js'
 import { isCommit, type Sent } from './recorder.js'
 import type { LongSession, TurnCost } from './results.js'
 import { alternate, createSeries, median, toRatio, toTiming, type Series } from './series.js'
-import { startTalk, type Talk } from './talk.js'
+import type { Speaker } from './speaker.js'
+import { startTalk } from './talk.js'
 
 const EARLY_TURN = 5
 
@@ -38,7 +39,7 @@ export async function measureLongSession(bench: Bench): Promise<LongSession> {
   }
 }
 
-async function talkFor(talk: Talk, turns: number, signal: AbortSignal): Promise<void> {
+async function talkFor(talk: Speaker, turns: number, signal: AbortSignal): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) {
     signal.throwIfAborted()
     await talk.say(SIMPLE)
@@ -47,7 +48,7 @@ async function talkFor(talk: Talk, turns: number, signal: AbortSignal): Promise<
 
 interface Probe {
   /** Milliseconds of one turn. */
-  measure(talk: Talk): Promise<readonly number[]>
+  measure(talk: Speaker): Promise<readonly number[]>
   /** The same without reading the history; its first round does not count. */
   readonly engine: Series
   toCost(turn: number, whole: Series): TurnCost

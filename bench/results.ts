@@ -12,23 +12,32 @@ export interface Results {
   readonly version: string
   /** ISO 8601. */
   readonly at: string
-  readonly machine: {
-    readonly cpu: string
-    readonly cores: number
-    readonly memoryGiB: number
-    readonly system: string
-    readonly node: string
-    /** Runnable processes, averaged over the minute before the run: above 0, others used the machine too. */
-    readonly load: number
-  }
-  readonly databases: readonly DatabaseResults[]
+  readonly machine: Machine
+  readonly places: readonly PlaceResults[]
+  /** Null: not asked for. */
+  readonly peers: PeersResults | null
+}
+export interface Machine {
+  readonly cpu: string
+  readonly cores: number
+  readonly memoryGiB: number
+  readonly system: string
+  readonly node: string
+  /** Runnable processes, averaged over the minute before the run: above 0, others used the machine too. */
+  readonly load: number
 }
 
-export interface DatabaseResults {
+export interface PlaceResults {
   readonly kind: 'embedded' | 'postgres'
   /** As the database names itself, with whether it waits for the disk. */
   readonly server: string
   readonly fsync: boolean
+  /** How processes tell each other of news. */
+  readonly coordination: 'local' | 'redis'
+  /** What was asked for, and can be measured there. */
+  readonly figures: Partial<Figures>
+}
+export interface Figures {
   readonly bareCommit: Timing
   readonly toolStep: ToolStep
   readonly firstEvent: { readonly inProcess: FirstEvent; readonly http: FirstEvent }
@@ -36,6 +45,10 @@ export interface DatabaseResults {
   readonly longSession: LongSession
   readonly replay: Replay
   readonly transactions: { readonly simpleTurn: Counts; readonly oneToolTurn: Counts }
+  readonly fanOut: FanOut
+  readonly parked: Parked
+  readonly pickUp: PickUp
+  readonly roles: Roles
 }
 
 export interface ToolStep {
@@ -90,3 +103,92 @@ export interface Replay {
 
 /** Transactions a turn, by the name of their statement. */
 export type Counts = Readonly<Record<string, number>>
+
+export interface FanOut {
+  readonly sessions: number
+  readonly subscribers: number
+  readonly perdure: FanOutSide
+  readonly bare: FanOutSide
+  /** Deliveries a second as a share of bare Node's: 1 is as many. The audience needs a core too, which flatters the slower side. */
+  readonly shareOfBare: number
+  /** The same by the CPU time of the serving process: what it could do with an audience that costs nothing. */
+  readonly cpuShareOfBare: number
+}
+export interface FanOutSide {
+  /** One event at one subscriber is one delivery. */
+  readonly deliveriesPerSecond: number
+  /** CPU time of the process that serves, and bytes on the wire, of a delivery. */
+  readonly cpuMicros: number
+  readonly bytes: number
+}
+
+export interface Parked {
+  readonly few: ParkedSide
+  readonly many: ParkedSide
+  /** Of the time to the first event. */
+  readonly manyToFew: Ratio
+}
+export interface ParkedSide {
+  readonly sessions: number
+  /** From a message to a session that nobody has touched since it was parked to the first event, and to the end, of its turn. */
+  readonly firstEvent: Timing
+  readonly turn: Timing
+  /** Of a server process on this database that has just started: from its start to its first answer, and its resident memory then. */
+  readonly startMs: number
+  readonly residentMiB: number
+  /** Of the database on disk. */
+  readonly databaseMiB: number
+}
+
+export interface PickUp {
+  readonly leaseTtlMs: number
+  /** From the kill to the next event of the session. */
+  readonly pickedUp: Timing
+  readonly maxMs: number
+  /** Turns that did not come to their end with the whole answer, of so many. */
+  readonly kills: number
+  readonly lost: number
+  /** Runs of a started call that is not idempotent, beyond the first. */
+  readonly repeatedCalls: number
+}
+
+export interface Roles {
+  readonly together: RolesSide
+  readonly apart: RolesSide
+  /** Apart to together, of the time to the first event and of turns a second. */
+  readonly firstEventRatio: Ratio
+  readonly turnsRatio: Ratio
+}
+export interface RolesSide {
+  readonly firstEvent: Timing
+  readonly sessions: number
+  readonly turnsPerSecond: number
+}
+
+export interface PeersResults {
+  readonly perdure: PeerSide
+  readonly eve: PeerSide
+  /** How many times as many turns a second as eve. */
+  readonly turnsRatio: Ratio
+}
+export interface PeerSide {
+  readonly name: string
+  /** Where it keeps what it must not lose. */
+  readonly storage: string
+  readonly sessions: number
+  readonly turnsPerSecond: number
+  readonly firstEvent: Timing
+  readonly turn: Timing
+  /** What a turn takes longer for each step with one tool call. */
+  readonly perStepMs: number
+  readonly longSession: {
+    readonly early: number
+    readonly late: number
+    readonly earlyMs: number
+    readonly lateMs: number
+    readonly lateToEarly: Ratio
+  }
+  /** From the kill of its one process, which is started again at once, to the next event of the session; null: not within `capMs`. */
+  readonly afterKillMs: number | null
+  readonly capMs: number
+}

@@ -1,43 +1,56 @@
-/** One run: the same measurements on each database. Owns the databases and the engines; whatever happens, they are closed and dropped. */
+/** One run: the same measurements at each place. Owns the places and the engines; whatever happens, they are closed and dropped. */
 import { cpus, loadavg, totalmem, type } from 'node:os'
 import { systemClock } from '../server/clock.js'
 import { defineStatement, type Database } from '../server/store/database.js'
-import { createBareCommit } from './bare-commit.js'
-import type { Bench } from './bench.js'
-import { startEngine, type EngineOptions } from './engine.js'
-import { createInProcess, createOverHttp, toFirstEvent } from './first-event.js'
+import { measureAlone } from './alone.js'
+import type { Bench, Setting } from './bench.js'
+import { startEngine } from './engine.js'
+import { measureFanOut } from './fan-out.js'
 import { createGraphqlClient } from './graphql-client.js'
 import { measureLongSession } from './long-session.js'
-import { createDatabase, createFolder, type Place } from './place.js'
+import { createDatabase, createFolder, type Place, type Services } from './place.js'
+import { measureParked } from './parked.js'
+import { measurePeers } from './peers.js'
+import { measurePickUp } from './pick-up.js'
 import { measureReplay } from './replay.js'
-import type { DatabaseResults, Results } from './results.js'
-import { alternate, toRatio, toTiming } from './series.js'
+import type { Figures, Machine, PlaceResults, Results } from './results.js'
+import { measureRoles } from './roles.js'
+import type { RowName } from './rows.js'
 import type { Sizes } from './sizes.js'
 import { measureThroughput } from './throughput.js'
-import { createBareStatements, createToolStep } from './tool-step.js'
 import { countTransactions } from './transactions.js'
 
 export interface RunOptions {
   readonly version: string
   readonly sizes: Sizes
-  /** The bench makes a database of its own beside this one; null: the embedded database alone. */
-  readonly databaseUrl: string | null
+  readonly rows: ReadonlySet<RowName>
+  readonly kinds: ReadonlySet<Place['kind']>
+  /** The bench makes databases of its own beside this one. */
+  readonly services: Services
   readonly signal: AbortSignal
   /** Hears what is being measured, and of what should not happen meanwhile. */
   readonly say: (line: string) => void
 }
+type Part = Partial<Figures>
 
 /** Throws the signal's reason when it aborts. */
 export async function runBench(options: RunOptions): Promise<Results> {
-  const { databaseUrl, version } = options
+  const { services, kinds, version } = options
   const machine = describeMachine()
-  const databases: DatabaseResults[] = []
-  databases.push(await measureAt(await createFolder(), options))
-  if (databaseUrl !== null) databases.push(await measureAt(await createDatabase(databaseUrl), options))
-  return { version, at: new Date(systemClock.now()).toISOString(), machine, databases }
+  const places: PlaceResults[] = []
+  if (kinds.has('embedded')) places.push(await measureAt(await createFolder(), options))
+  if (kinds.has('postgres') && services.databaseUrl !== null) {
+    places.push(await measureAt(await createDatabase(services.databaseUrl, services.redisUrl), options))
+  }
+  const peers = options.rows.has('peers') ? await measurePeers(toSetting(options)) : null
+  return { version, at: new Date(systemClock.now()).toISOString(), machine, places, peers }
 }
 
-function describeMachine(): Results['machine'] {
+function toSetting({ services, sizes, signal, say }: RunOptions): Setting {
+  return { services, sizes, signal, say, warn: (message) => say(`! ${message}`) }
+}
+
+function describeMachine(): Machine {
   const [cpu] = cpus()
   return {
     cpu: cpu?.model.trim() ?? 'unknown',
@@ -49,26 +62,74 @@ function describeMachine(): Results['machine'] {
   }
 }
 
-async function measureAt(place: Place, options: RunOptions): Promise<DatabaseResults> {
-  const { say } = options
-  const warn = (message: string): void => say(`! ${message}`)
+/** What shares an engine, in the order of measuring. */
+const TOGETHER: readonly {
+  readonly rows: readonly RowName[]
+  readonly measure: (bench: Bench, rows: ReadonlySet<RowName>) => Promise<Part>
+}[] = [
+  { rows: ['tool-step', 'first-event'], measure: measureAlone },
+  { rows: ['throughput'], measure: async (bench) => ({ throughput: await measureThroughput(bench) }) },
+  { rows: ['replay'], measure: async (bench) => ({ replay: await measureReplay(bench) }) },
+  { rows: ['transactions'], measure: async (bench) => ({ transactions: await countTransactions(bench) }) },
+  { rows: ['fan-out'], measure: async (bench) => ({ fanOut: await measureFanOut(bench) }) },
+]
+
+/** What makes places and processes of its own. */
+const APART: readonly { readonly row: RowName; readonly needsRedis: boolean; readonly measure: (setting: Setting) => Promise<Part> }[] = [
+  { row: 'parked', needsRedis: false, measure: async (setting) => ({ parked: await measureParked(setting) }) },
+  { row: 'roles', needsRedis: true, measure: async (setting) => ({ roles: await measureRoles(setting) }) },
+  { row: 'pick-up', needsRedis: true, measure: async (setting) => ({ pickUp: await measurePickUp(setting) }) },
+]
+
+async function measureAt(place: Place, options: RunOptions): Promise<PlaceResults> {
+  const { rows, say } = options
+  const figures: Part[] = []
   try {
-    const most = await withEngine({ place, warn }, options, (bench) => measureTogether(place, bench, say))
-    say(`${place.kind}: turn ${options.sizes.lateTurn} of a session`)
-    const longSession = await withEngine({ place, poolSize: 1, warn }, options, measureLongSession)
-    return { ...most, longSession }
+    const server = await withEngine(place, options, null, async (bench) => {
+      for (const { rows: some, measure } of TOGETHER) {
+        const wanted = some.filter((row) => rows.has(row))
+        if (wanted.length === 0) continue
+        say(`${place.kind}: ${wanted.join(', ')}`)
+        figures.push(await measure(bench, rows))
+      }
+      return describeServer(bench.engine.database)
+    })
+    if (rows.has('long-session')) {
+      say(`${place.kind}: long-session`)
+      figures.push({ longSession: await withEngine(place, options, 1, measureLongSession) })
+    }
+    figures.push(...(await measureApart(place, options)))
+    return {
+      kind: place.kind,
+      ...server,
+      coordination: place.redis === null ? 'local' : 'redis',
+      figures: figures.reduce((all, part) => ({ ...all, ...part }), {}),
+    }
   } finally {
     await place.drop()
   }
 }
 
+async function measureApart({ kind, databaseUrl, redis }: Place, options: RunOptions): Promise<readonly Part[]> {
+  const { rows, signal, say } = options
+  const parts: Part[] = []
+  for (const { row, needsRedis, measure } of APART) {
+    if (!rows.has(row) || databaseUrl === null || (needsRedis && redis === null)) continue
+    signal.throwIfAborted()
+    say(`${kind}: ${row}`)
+    parts.push(await measure(toSetting(options)))
+  }
+  return parts
+}
+
 async function withEngine<Value>(
-  engineOptions: EngineOptions,
-  { sizes, signal }: RunOptions,
+  place: Place,
+  { sizes, signal, say }: RunOptions,
+  poolSize: number | null,
   measure: (bench: Bench) => Promise<Value>,
 ): Promise<Value> {
   signal.throwIfAborted()
-  const engine = await startEngine(engineOptions)
+  const engine = await startEngine({ place, ...(poolSize !== null && { poolSize }), warn: (message) => say(`! ${message}`) })
   const client = createGraphqlClient(engine.url)
   try {
     return await measure({ engine, client, sizes, signal })
@@ -78,46 +139,12 @@ async function withEngine<Value>(
   }
 }
 
-async function measureTogether(place: Place, bench: Bench, say: RunOptions['say']): Promise<Omit<DatabaseResults, 'longSession'>> {
-  const server = await describeServer(bench.engine.database)
-  say(`${place.kind}: bare commits, one-tool steps, first events`)
-  const alone = await measureAlone(bench)
-  say(`${place.kind}: turns per second`)
-  const throughput = await measureThroughput(bench)
-  say(`${place.kind}: replay`)
-  const replay = await measureReplay(bench)
-  const transactions = await countTransactions(bench)
-  return { kind: place.kind, ...server, ...alone, throughput, replay, transactions }
-}
-
-/** One client at a time: the variants take turns, so that their ratios hold on a machine that others use too. */
-async function measureAlone(bench: Bench): Promise<Pick<DatabaseResults, 'bareCommit' | 'toolStep' | 'firstEvent'>> {
-  const bare = await createBareCommit(bench)
-  const step = createToolStep(bench)
-  const statements = await createBareStatements(bench)
-  const inProcess = await createInProcess(bench)
-  const http = await createOverHttp(bench)
-  await alternate([bare, statements, step, inProcess.sinceSent, http.sinceSent], bench.sizes.rounds, bench.signal)
-  inProcess.close()
-  http.close()
-  return {
-    bareCommit: toTiming(bare),
-    toolStep: {
-      perStep: toTiming(step),
-      statements: toTiming(statements),
-      toBare: toRatio(step, bare),
-      toStatements: toRatio(step, statements),
-    },
-    firstEvent: { inProcess: toFirstEvent(inProcess, bare), http: toFirstEvent(http, bare) },
-  }
-}
-
 const SERVER = defineStatement<{ readonly version: string; readonly fsync: string }>(
   'bench-server',
   `SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync`,
 )
 
-async function describeServer(database: Database): Promise<Pick<DatabaseResults, 'server' | 'fsync'>> {
+async function describeServer(database: Database): Promise<Pick<PlaceResults, 'server' | 'fsync'>> {
   const [row] = await database.query(SERVER, [])
   const name = database.kind === 'embedded' ? 'PGlite, PostgreSQL' : 'PostgreSQL'
   return { server: `${name} ${row?.version ?? ''}`, fsync: row?.fsync === 'on' }

@@ -19,6 +19,26 @@ export interface Sizes {
   readonly events: number
   /** Turns whose transactions are counted. */
   readonly countedTurns: number
+  /** Rounds a sample, samples a side. `subscribers` is a multiple of `sessions`. */
+  readonly fanOut: { readonly sessions: number; readonly subscribers: number; readonly rounds: number; readonly samples: number }
+  /** Parked sessions, and how many of them are woken in a round. */
+  readonly parked: { readonly few: number; readonly many: number; readonly wakes: number }
+  readonly pickUp: { readonly leaseTtlMs: number; readonly kills: number }
+  readonly roles: { readonly rounds: number; readonly sends: number; readonly sessions: number; readonly turns: number }
+  readonly peers: PeerSizes
+}
+
+export interface PeerSizes {
+  readonly rounds: number
+  /** Turns of one session alone, a round; steps of one turn. */
+  readonly turns: number
+  readonly steps: number
+  /** Turns of each of so many sessions at once, a round. */
+  readonly load: { readonly sessions: number; readonly turns: number }
+  /** The late turn that is compared with turn 5. */
+  readonly lateTurn: number
+  /** How long a killed turn is waited for. */
+  readonly capMs: number
 }
 
 export const FULL: Sizes = {
@@ -33,10 +53,15 @@ export const FULL: Sizes = {
     { sessions: 32, turns: 12 },
   ],
   throughputRounds: 3,
-  lateTurn: 500,
+  lateTurn: 1000,
   lateSamples: 15,
   events: 20_000,
   countedTurns: 20,
+  fanOut: { sessions: 50, subscribers: 1000, rounds: 60, samples: 5 },
+  parked: { few: 1000, many: 1_000_000, wakes: 25 },
+  pickUp: { leaseTtlMs: 10_000, kills: 6 },
+  roles: { rounds: 5, sends: 25, sessions: 32, turns: 12 },
+  peers: { rounds: 3, turns: 20, steps: 10, load: { sessions: 32, turns: 8 }, lateTurn: 300, capMs: 120_000 },
 }
 
 export const QUICK: Sizes = {
@@ -55,4 +80,9 @@ export const QUICK: Sizes = {
   lateSamples: 5,
   events: 4000,
   countedTurns: 5,
+  fanOut: { sessions: 50, subscribers: 1000, rounds: 20, samples: 2 },
+  parked: { few: 1000, many: 100_000, wakes: 10 },
+  pickUp: { leaseTtlMs: 2000, kills: 2 },
+  roles: { rounds: 2, sends: 8, sessions: 32, turns: 4 },
+  peers: { rounds: 1, turns: 10, steps: 5, load: { sessions: 32, turns: 3 }, lateTurn: 60, capMs: 20_000 },
 }

@@ -1,10 +1,10 @@
 /** Transactions: how many each kind of turn of a session takes, by the name of the statement. A statement is a transaction. */
 import { askForSteps, SIMPLE } from './agent.js'
 import type { Bench } from './bench.js'
-import type { Counts, DatabaseResults } from './results.js'
+import type { Counts, Figures } from './results.js'
 import { startTalk } from './talk.js'
 
-export async function countTransactions(bench: Bench): Promise<DatabaseResults['transactions']> {
+export async function countTransactions(bench: Bench): Promise<Figures['transactions']> {
   return { simpleTurn: await countTurns(bench, SIMPLE), oneToolTurn: await countTurns(bench, askForSteps(1)) }
 }
 

@@ -73,6 +73,8 @@ export interface Perdure {
 const MIGRATIONS_DIR = fileURLToPath(new URL('../prisma/migrations', import.meta.url))
 /** Longer than load balancers and clients keep an idle connection, so that none is closed under a request. */
 const KEEP_ALIVE_MS = 75_000
+/** What requests that are being answered get when the process stops. */
+const ANSWER_MS = 2000
 
 /** Opens the storage and begins to drive sessions. Throws PerdureError for a setup that cannot work; nothing is left open then. */
 export async function createPerdure(options: PerdureOptions): Promise<Perdure> {
@@ -189,12 +191,20 @@ function listen(server: Server, { port, host }: Config): Promise<{ readonly url:
   })
 }
 
+/** What is being answered gets a while; connections that idle go at once. */
+async function closePort(server: Server): Promise<void> {
+  if (!server.listening) return
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  server.closeIdleConnections()
+  const cancel = systemClock.after(ANSWER_MS, () => server.closeAllConnections())
+  await closed
+  cancel()
+}
+
 /** The port stays open until nothing is driven here any more: whoever probes reads that it stops, and messages are still accepted. */
 async function stop(server: Server, engine: Engine, opened: OpenStore, config: Config): Promise<void> {
   await engine.stop(config.drainMs)
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeAllConnections()
-  if (server.listening) await closed
+  await closePort(server)
   await engine.coordinator.close()
   await opened.close()
 }

@@ -1,10 +1,19 @@
 import { parseArgs } from 'node:util'
 import { closestName } from '../session/closest-name.js'
-import { COMMANDS, COMMAND_NAMES, COMMON_FLAGS, flagsOf, isCommandName, type CommandName, type Flag } from './commands.js'
+import {
+  COMMANDS,
+  COMMAND_NAMES,
+  COMMON_FLAGS,
+  flagsOf,
+  isCommandName,
+  type CommandName,
+  type Flag,
+  type RunnableName,
+} from './commands.js'
 
 /** What the command line asks for. `usage`: it cannot be understood; `line` is the whole of it, corrected, or the way to the help. */
 export type Request =
-  | { readonly kind: 'run'; readonly command: 'start' | 'migrate'; readonly argument: string | null; readonly flags: FlagValues }
+  | { readonly kind: 'run'; readonly command: RunnableName; readonly argument: string | null; readonly flags: FlagValues }
   | { readonly kind: 'help'; readonly command: CommandName | null }
   | { readonly kind: 'version' }
   | { readonly kind: 'usage'; readonly message: string; readonly line: readonly string[] }

@@ -1,3 +1,4 @@
+import type { Role } from '../config.js'
 import { paint, type Terminal } from './terminal.js'
 
 /** What a running server says of itself. */
@@ -6,6 +7,9 @@ export interface ServerInfo {
   readonly agents: readonly string[]
   /** Models in use, such as `openai/gpt-5` or `scripted`. */
   readonly models: readonly string[]
+  readonly role: Role
+  /** The URL without its password; null: it is not used. */
+  readonly redis: string | null
   readonly storage: {
     readonly kind: 'embedded' | 'postgres'
     /** The folder, or the URL without its password. */
@@ -29,22 +33,32 @@ export interface BannerFacts {
   readonly info: ServerInfo
 }
 
+const ROLES = { api: 'api: answers requests, drives no sessions', worker: 'worker: drives sessions, answers no requests' } as const
+
 /** The first thing a person reads. Only what is true now, at most 12 lines, no address outside this machine. */
 export function bannerText(facts: BannerFacts, terminal: Pick<Terminal, 'color'>): string {
   const { info, url } = facts
   const engine = `node ${facts.nodeVersion} · ${info.storage.kind === 'embedded' ? 'embedded (PGlite)' : 'PostgreSQL'}`
+  const servesApi = info.role !== 'worker'
   const rows: (readonly [string, string])[] = [
-    ['GraphQL', `${paint(terminal, 'cyan', `${url}/graphql`)}${facts.development ? '   GraphiQL in a browser' : ''}`],
+    servesApi
+      ? ['GraphQL', `${paint(terminal, 'cyan', `${url}/graphql`)}${facts.development ? '   GraphiQL in a browser' : ''}`]
+      : ['Probes', `${paint(terminal, 'cyan', `${url}/readyz`)}   /livez, /metrics`],
     ['Agents', `${info.agents.join(' · ')}   ${paint(terminal, 'dim', facts.agentsPath)}`],
     ['Model', modelText(info.models)],
-    ['Access', accessText(facts.development)],
+    ...(servesApi ? [['Access', accessText(facts.development)] as const] : []),
     ['Storage', `${info.storage.location}   ${counted(info.storage.sessions, 'session')}`],
+    ...(info.redis === null ? [] : [['Redis', info.redis] as const]),
+    ...(info.role === 'all' ? [] : [['Role', ROLES[info.role]] as const]),
   ]
   if (info.storage.recovered > 0)
     rows.push(['Recovered', `${counted(info.storage.recovered, 'session')} in the middle of a turn, going on`])
   rows.push(['Stop', 'Ctrl-C; nothing is lost'])
   const [agent] = info.agents
-  const tryIt = agent === undefined || !facts.development ? [] : ['', `   ${paint(terminal, 'bold', 'Try it')}     ${curlLine(url, agent)}`]
+  const tryIt =
+    agent === undefined || !facts.development || !servesApi
+      ? []
+      : ['', `   ${paint(terminal, 'bold', 'Try it')}     ${curlLine(url, agent)}`]
   const head = ` ${paint(terminal, 'bold', `perdure ${facts.version}`)}  ready in ${(facts.readyMs / 1000).toFixed(1)} s   ${paint(terminal, 'dim', engine)}`
   const body = rows.map(([label, text]) => `   ${paint(terminal, 'bold', label.padEnd(9))}  ${text}`)
   return `${[head, '', ...body, ...tryIt].join('\n')}\n`
@@ -53,7 +67,8 @@ export function bannerText(facts: BannerFacts, terminal: Pick<Terminal, 'color'>
 /** The same facts for a machine, one line. */
 export function bannerJson(facts: BannerFacts): string {
   const { version, url, readyMs, info } = facts
-  return `${JSON.stringify({ version, url, graphql: `${url}/graphql`, pid: process.pid, readyMs: Math.round(readyMs), ...info })}\n`
+  const graphql = info.role === 'worker' ? null : `${url}/graphql`
+  return `${JSON.stringify({ version, url, graphql, ready: `${url}/readyz`, pid: process.pid, readyMs: Math.round(readyMs), ...info })}\n`
 }
 
 function accessText(development: boolean): string {

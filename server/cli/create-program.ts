@@ -1,6 +1,7 @@
 import { systemClock } from '../clock.js'
 import { loadTerminalSettings, readEnvironment, type Config } from '../config.js'
-import type { MigrationReport, OpenOptions, OpenServer, Program } from './program.js'
+import type { Inspection } from '../inspect.js'
+import type { InspectionRequest, MigrationReport, OpenOptions, OpenServer, Program } from './program.js'
 
 /**
  * The command line's view of this process. The engine is loaded only by the commands that need it, so that help and
@@ -25,6 +26,7 @@ export function createProgram(manifest: string): Program {
     exit: (code) => process.exit(code),
     open,
     migrate,
+    inspect,
   }
 }
 
@@ -40,6 +42,15 @@ async function open({ agentsPath, config, log, onTurn }: OpenOptions): Promise<O
 async function migrate(config: Config): Promise<MigrationReport> {
   const { migrateDatabase } = await import('../compose.js')
   return migrateDatabase(config)
+}
+
+async function inspect({ config, agentsPath }: InspectionRequest): Promise<Inspection> {
+  const [{ inspectDeployment }, { loadAgents }, perdure] = await Promise.all([
+    import('../inspect.js'),
+    import('../agents/load-agents.js'),
+    import('../index.js'),
+  ])
+  return inspectDeployment({ config, loadAgents: agentsPath === null ? null : () => loadAgents(agentsPath, { perdure }) })
 }
 
 function versionOf(manifest: string): string {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
 import type { Config, Environment } from '../config.js'
+import type { Inspection } from '../inspect.js'
 import type { Log } from '../session/ports.js'
 import type { ServerInfo } from './banner.js'
 import type { Terminal } from './terminal.js'
@@ -23,6 +24,13 @@ export interface Program {
   readonly open: (options: OpenOptions) => Promise<OpenServer>
   /** Brings the configured database up to date. */
   readonly migrate: (config: Config) => Promise<MigrationReport>
+  /** Looks at everything that a server would use. Never throws for what it finds. */
+  readonly inspect: (request: InspectionRequest) => Promise<Inspection>
+}
+export interface InspectionRequest {
+  readonly config: Config
+  /** A folder or a file with agents; null: there is none. */
+  readonly agentsPath: string | null
 }
 export interface OpenOptions {
   /** A folder or a file with agents. */

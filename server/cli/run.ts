@@ -1,13 +1,20 @@
 import { loadTerminalSettings } from '../config.js'
 import { assertNever } from '../errors.js'
-import { parseCommandLine, type Request } from './arguments.js'
-import { EXIT } from './commands.js'
+import { parseCommandLine, type FlagValues, type Request } from './arguments.js'
+import { EXIT, type RunnableName } from './commands.js'
 import { helpText } from './help.js'
+import { doctor } from './doctor.js'
 import { migrate } from './migrate.js'
 import type { Program } from './program.js'
 import { errorText } from './report-error.js'
 import { start } from './start.js'
 import { paint } from './terminal.js'
+
+const RUN: Readonly<Record<RunnableName, (program: Program, argument: string | null, flags: FlagValues) => Promise<number>>> = {
+  start,
+  doctor,
+  migrate: (program, _argument, flags) => migrate(program, flags),
+}
 
 /** Does what the words after the program's name ask for, and answers the exit code. Never throws. */
 export async function run(words: readonly string[], program: Program): Promise<number> {
@@ -34,7 +41,7 @@ async function perform(request: Request, program: Program): Promise<number> {
       terminal.err(`${paint(terminal, 'red', request.message)}\n→ ${typed(request.line, program)}\n${paint(terminal, 'dim', 'USAGE')}\n`)
       return EXIT.usage
     case 'run':
-      return request.command === 'start' ? await start(program, request.argument, request.flags) : await migrate(program, request.flags)
+      return await RUN[request.command](program, request.argument, request.flags)
     default:
       return assertNever(request)
   }

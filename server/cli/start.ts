@@ -1,16 +1,19 @@
-import { isAbsolute, relative } from 'node:path'
-import { loadConfig, loadTerminalSettings, type Config } from '../config.js'
+import { loadConfig, loadTerminalSettings, type Config, type Role } from '../config.js'
 import { PerdureError, toMessage } from '../errors.js'
 import { createLogger } from '../logger.js'
 import type { FlagValues } from './arguments.js'
 import { bannerJson, bannerText } from './banner.js'
 import { DEFAULT_AGENTS_PATH } from './commands.js'
+import { nearName } from './near-name.js'
 import { assertPortFree, explainListenError, type PortOptions } from './port.js'
 import type { OpenServer, Program } from './program.js'
 import { printTurn } from './turn-line.js'
 import { untilStopped } from './until-stopped.js'
 
 const HEALTH_TIMEOUT_MS = 5000
+/** What a stop gets beyond the time that running work has, and at least altogether. */
+const CLOSING_MS = 5000
+const LEAST_STOP_MS = 15_000
 
 /** `perdure start`: serves until a signal comes. Nothing is printed as ready before it answers. */
 export async function start(program: Program, argument: string | null, flags: FlagValues): Promise<number> {
@@ -19,7 +22,13 @@ export async function start(program: Program, argument: string | null, flags: Fl
   const config = loadConfig({
     env: program.env,
     cwd,
-    flags: { port: values['port'], host: values['host'], dataDir: values['data-dir'], logLevel: values['log-level'] },
+    flags: {
+      port: values['port'],
+      host: values['host'],
+      dataDir: values['data-dir'],
+      logLevel: values['log-level'],
+      role: values['role'],
+    },
   })
   const { startCommand } = loadTerminalSettings(program.env)
   const port: PortOptions = { host: config.host, port: config.port, startCommand, cwd }
@@ -39,7 +48,9 @@ export async function start(program: Program, argument: string | null, flags: Fl
       if (!flags.json) printTurn(terminal, turn)
     },
   })
-  const stopped = untilStopped({ signals: program.signals, clock: program.clock, exit: program.exit, stop: () => server.stop() })
+  const { signals, clock, exit } = program
+  const deadlineMs = Math.max(LEAST_STOP_MS, config.drainMs + CLOSING_MS)
+  const stopped = untilStopped({ signals, clock, exit, deadlineMs, stop: () => server.stop() })
   const announced = announce(server, { program, port, agentsPath, config, json: flags.json })
   // A signal may come before the server is ready; then there is nothing to announce.
   return (await Promise.race([stopped, announced.then(() => null)])) ?? (await stopped)
@@ -57,7 +68,7 @@ interface Announcement {
 async function announce(server: OpenServer, { program, port, agentsPath, config, json }: Announcement): Promise<void> {
   try {
     const { url } = await server.listen()
-    await assertAnswers(url)
+    await assertAnswers(url, server.info.role)
     const info = { ...server.info, storage: { ...server.info.storage, location: nearName(server.info.storage.location, program.cwd) } }
     const { version, nodeVersion, terminal } = program
     const facts = {
@@ -76,24 +87,18 @@ async function announce(server: OpenServer, { program, port, agentsPath, config,
   }
 }
 
-async function assertAnswers(url: string): Promise<void> {
+async function assertAnswers(base: string, role: Role): Promise<void> {
   const signal = AbortSignal.timeout(HEALTH_TIMEOUT_MS)
-  const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"query":"{ __typename }"}', signal }
+  const question = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"query":"{ __typename }"}', signal }
+  const [url, request] = role === 'worker' ? [`${base}/livez`, { signal }] : [`${base}/graphql`, question]
   try {
-    const response = await fetch(`${url}/graphql`, request)
+    const response = await fetch(url, request)
     await response.text()
     // Without credentials the answer may be a refusal; that is an answer too.
     if (response.status < 500) return
-    throw new PerdureError('START_FAILED', `${url}/graphql answers with status ${String(response.status)}.`)
+    throw new PerdureError('START_FAILED', `${url} answers with status ${String(response.status)}.`)
   } catch (error) {
     if (error instanceof PerdureError) throw error
-    throw new PerdureError('START_FAILED', `${url}/graphql does not answer: ${toMessage(error)}.`, { cause: error })
+    throw new PerdureError('START_FAILED', `${url} does not answer: ${toMessage(error)}.`, { cause: error })
   }
-}
-
-/** A path as seen from the working directory, when that is shorter. */
-function nearName(location: string, cwd: string): string {
-  if (!isAbsolute(location)) return location
-  const near = relative(cwd, location)
-  return near === '' ? '.' : near.startsWith('..') ? location : near
 }

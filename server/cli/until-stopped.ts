@@ -4,8 +4,6 @@ import { EXIT } from './commands.js'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** Ctrl-C under npm arrives twice: from the terminal, and passed on by npm. Only a later one is a person who insists. */
 const ECHO_MS = 500
-/** Stopping is a courtesy: sessions survive without it. So it is not waited for longer than this. */
-const STOP_DEADLINE_MS = 15_000
 
 /** The parts of `process` that this needs. */
 export interface SignalSource {
@@ -15,6 +13,8 @@ export interface SignalSource {
 export interface UntilStoppedOptions {
   readonly signals: SignalSource
   readonly clock: Clock
+  /** Stopping is a courtesy: sessions survive without it. So it is not waited for longer than this. */
+  readonly deadlineMs: number
   /** Called once, at the first signal. */
   readonly stop: () => Promise<void>
   /** Ends the process at once. */
@@ -26,7 +26,7 @@ export interface UntilStoppedOptions {
  * Rejects when the stop fails.
  */
 export async function untilStopped(options: UntilStoppedOptions): Promise<number> {
-  const { signals, clock, stop, exit } = options
+  const { signals, clock, stop, exit, deadlineMs } = options
   let firstAt: number | null = null
   let listener = (): void => undefined
   const first = new Promise<void>((resolve) => {
@@ -38,7 +38,7 @@ export async function untilStopped(options: UntilStoppedOptions): Promise<number
   })
   for (const signal of SIGNALS) signals.on(signal, listener)
   await first
-  const disarm = clock.after(STOP_DEADLINE_MS, () => {
+  const disarm = clock.after(deadlineMs, () => {
     exit(EXIT.failure)
   })
   try {

@@ -16,20 +16,28 @@ export async function readProcesses(
   return found.sort((one, other) => one.startedAt - other.startedAt)
 }
 
+/** Null for what another version says in a way that this one does not know. */
 function parsePresence(text: string | undefined): ProcessPresence | null {
-  if (text === undefined) return null
-  const value: unknown = JSON.parse(text)
+  const value = parseJson(text ?? 'null')
   if (typeof value !== 'object' || value === null) return null
-  const read = (name: string): unknown => Object.entries(value).find(([key]) => key === name)?.[1]
-  const role = (['all', 'api', 'worker'] as const).find((each) => each === read('role'))
+  const said = new Map<string, unknown>(Object.entries(value))
+  const role = (['all', 'api', 'worker'] as const).find((each) => each === said.get('role'))
   if (role === undefined) return null
   return {
-    id: storedId('wrk', String(read('id'))),
+    id: storedId('wrk', String(said.get('id'))),
     role,
-    deployment: String(read('deployment')),
-    host: String(read('host')),
-    pid: Number(read('pid')),
-    startedAt: Number(read('startedAt')),
-    slots: Number(read('slots')),
+    deployment: String(said.get('deployment')),
+    host: String(said.get('host')),
+    pid: Number(said.get('pid')),
+    startedAt: Number(said.get('startedAt')),
+    slots: Number(said.get('slots')),
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
   }
 }

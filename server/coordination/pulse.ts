@@ -6,11 +6,11 @@ import type { Clock } from '../clock.js'
 import type { RedisLink } from './redis-link.js'
 
 export interface PulseOptions {
-  readonly link: Pick<RedisLink, 'probe' | 'replaceSubscriber'>
+  readonly link: Pick<RedisLink, 'probe' | 'hear' | 'fail' | 'renew'>
   readonly clock: Clock
   readonly beatMs: number
-  /** True: Redis knew nothing of this process. It answers on the process' own channel too, where `hear` takes it. */
-  readonly beat: () => Promise<boolean>
+  /** `number` comes back on the process' own channel, where `hear` takes it. True: Redis knew nothing of this process. */
+  readonly beat: (number: number) => Promise<boolean>
   /** Called after each that was answered. */
   readonly onBeat: () => void
   /** Called when something may have been missed. */
@@ -22,28 +22,34 @@ const MAX_UNHEARD = 3
 
 export class Pulse {
   readonly #options: PulseOptions
-  #unheard = 0
-  #isBeating = false
-  #isFirst = true
+  /** Numbers of the newest beat that was sent, answered, and heard. */
+  #sent = 0
+  #answered = 0
+  #heard = 0
+  #beating: Promise<boolean> | null = null
   #isStopped = false
   #cancelTimer = (): void => undefined
-  #onAnswered = (): void => undefined
-  /** Resolves with the first answer. */
-  readonly answered: Promise<void>
 
   constructor(options: PulseOptions) {
     this.#options = options
-    this.answered = new Promise((resolve) => (this.#onAnswered = resolve))
     this.#schedule()
   }
 
-  beat(): void {
-    if (!this.#isBeating && !this.#isStopped) void this.#beat()
+  /** One at a time. False: it was not answered. */
+  beat(): Promise<boolean> {
+    return (this.#beating ??= this.#beat().finally(() => (this.#beating = null)))
   }
 
-  hear(): void {
-    if (this.#unheard > 1) this.#options.onGap()
-    this.#unheard = 0
+  /** From now on the process' own channel is heard. */
+  listen(): void {
+    this.#heard = this.#sent
+    this.#options.link.hear()
+  }
+
+  hear(number: number): void {
+    if (number > this.#heard + 1) this.#options.onGap()
+    this.#heard = number
+    this.#options.link.hear()
   }
 
   stop(): void {
@@ -55,24 +61,30 @@ export class Pulse {
     const { clock, beatMs } = this.#options
     this.#cancelTimer = clock.after(beatMs, () => {
       this.#schedule()
-      this.beat()
+      void this.#check()
     })
   }
 
-  async #beat(): Promise<void> {
-    const { link, beat, onBeat, onGap } = this.#options
-    this.#isBeating = true
-    const answer = await link.probe(beat)
-    this.#isBeating = false
-    if (answer === null || this.#isStopped) return
-    this.#unheard += 1
-    if (this.#unheard > MAX_UNHEARD) {
-      this.#unheard = 1
-      link.replaceSubscriber()
+  async #check(): Promise<void> {
+    const { link } = this.#options
+    if (!(await this.beat())) {
+      // Silent, moved, or a master no more: the same name may lead to one that works.
+      link.renew('commands')
+      link.renew('subscriber')
+    } else if (this.#answered - this.#heard > MAX_UNHEARD) {
+      link.fail('subscriber', new Error('what is published is not heard'))
+      link.renew('subscriber')
     }
-    if (answer.value && !this.#isFirst) onGap()
-    this.#isFirst = false
+  }
+
+  async #beat(): Promise<boolean> {
+    const { link, beat, onBeat, onGap } = this.#options
+    const number = (this.#sent = this.#answered + 1)
+    const answer = await link.probe(() => beat(number))
+    if (answer === null || this.#isStopped) return this.#isStopped
+    this.#answered = number
+    if (answer.value && number > 1) onGap()
     onBeat()
-    this.#onAnswered()
+    return true
   }
 }

@@ -65,6 +65,16 @@ export class ReadyQueue {
     else this.#wakeNow(sessionId)
   }
 
+  /** Takes away what is ready, and what would be later, for another queue. */
+  withdraw(): readonly { readonly sessionId: SessionId; readonly delayMs: number }[] {
+    const now = this.#options.clock.monotonic()
+    const ready = [...this.#ready].map((sessionId) => ({ sessionId, delayMs: 0 }))
+    const delayed = [...this.#delayed].map(([sessionId, { dueAt }]) => ({ sessionId, delayMs: Math.max(0, dueAt - now) }))
+    for (const { cancel } of this.#delayed.values()) cancel()
+    for (const state of [this.#ready, this.#delayed]) state.clear()
+    return [...ready, ...delayed]
+  }
+
   take(signal: AbortSignal): Promise<Ticket | null> {
     if (this.#isClosed || signal.aborted) return Promise.resolve(null)
     this.#listen(signal)

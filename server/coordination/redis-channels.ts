@@ -1,6 +1,8 @@
 /**
  * What the subscribers of this process hear of the sessions that they follow, over one connection: a channel of Redis is subscribed to
  * while somebody follows its session. What is published here reaches them at once, without the way through Redis.
+ *
+ * Not sharded, in a cluster either: channels spread over the nodes would need a connection to each of them, and a fault for each.
  */
 import type { SessionId } from '../ids.js'
 import type { RecordedEvent } from '../session/events.js'
@@ -55,11 +57,14 @@ export class RedisChannels {
     if (events !== null) this.#channels.get(name)?.broadcast.send(events)
   }
 
-  /** After a reconnect: subscribes to everything, `also` to these. */
-  async reopen(also: readonly string[]): Promise<void> {
-    const names = [...also, ...this.#channels.keys()]
+  /** After a reconnect: subscribes to everything, at last to these: whoever hears on them hears all. */
+  async reopen(last: readonly string[]): Promise<void> {
+    const names = [...this.#channels.keys(), ...last]
     const { subscriber } = this.#options.link
-    for (let start = 0; start < names.length; start += AT_ONCE) await subscriber.subscribe(...names.slice(start, start + AT_ONCE))
+    const parts: Promise<unknown>[] = []
+    // All are sent before one is awaited: whoever leaves meanwhile unsubscribes after it.
+    for (let start = 0; start < names.length; start += AT_ONCE) parts.push(subscriber.subscribe(...names.slice(start, start + AT_ONCE)))
+    await Promise.all(parts)
   }
 
   clear(): void {

@@ -2,7 +2,7 @@
  * What the processes ask of Redis, typed: one Lua script each. The keys carry one hash tag: a script moves a session between the queue
  * and its holders at once, so they have to live on one node of a cluster.
  */
-import type { Cluster, Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { storedId, type SessionId } from '../ids.js'
 import type { ProcessPresence } from '../session/ports.js'
 import { loadScript } from './script.js'
@@ -12,9 +12,12 @@ export interface RedisCommands {
   wake(sessionId: SessionId, delayMs: number, ttlMs: number | null): Promise<boolean>
   take(atMost: number, ttlMs: number): Promise<Taken>
   giveBack(sessionId: SessionId, wasWoken: boolean): Promise<void>
-  /** True: Redis knew nothing of this process. */
-  beat(held: readonly SessionId[], forMs: number, ttlMs: number): Promise<boolean>
-  leave(): Promise<void>
+  /** True: Redis has it that this process holds the session. */
+  isHolder(sessionId: SessionId): Promise<boolean>
+  /** `number` is published to this process. True: Redis knew nothing of it. */
+  beat(number: number, held: readonly SessionId[], ttlMs: number): Promise<boolean>
+  /** `held`: what it leaves behind for others. */
+  leave(held: readonly SessionId[]): Promise<void>
 }
 export interface Taken {
   readonly sessions: readonly SessionId[]
@@ -22,7 +25,7 @@ export interface Taken {
   readonly nextInMs: number | null
 }
 export interface RedisNames {
-  readonly queue: readonly string[]
+  readonly queue: readonly [due: string, held: string, holder: string, woken: string, idle: string]
   readonly processes: readonly [registry: string, alive: string]
   /** What the channels of processes, and of sessions' events, begin with. */
   readonly processChannel: string
@@ -33,7 +36,7 @@ export interface RedisNames {
 export function toNames(prefix: string): RedisNames {
   const tagged = (name: string): string => `{${prefix}}:${name}`
   return {
-    queue: ['due', 'held', 'holder', 'woken', 'idle'].map(tagged),
+    queue: [tagged('due'), tagged('held'), tagged('holder'), tagged('woken'), tagged('idle')],
     processes: [tagged('processes'), tagged('alive')],
     processChannel: `${prefix}:process:`,
     eventsChannel: `${prefix}:events:`,
@@ -43,7 +46,7 @@ export function toNames(prefix: string): RedisNames {
 
 const US_PER_MS = 1000
 
-export function createRedisCommands(redis: Redis | Cluster, names: RedisNames, self: ProcessPresence): RedisCommands {
+export function createRedisCommands(redis: Redis, names: RedisNames, self: ProcessPresence): RedisCommands {
   const scripts = {
     wake: loadScript('queue', 'wake'),
     take: loadScript('queue', 'take'),
@@ -53,6 +56,7 @@ export function createRedisCommands(redis: Redis | Cluster, names: RedisNames, s
   }
   const asked = [names.processChannel, self.id]
   const everything = [...names.queue, ...names.processes]
+  const [, , holder] = names.queue
   const toUs = (ms: number): number => Math.ceil(ms * US_PER_MS)
   return {
     async wake(sessionId, delayMs, ttlMs) {
@@ -64,11 +68,14 @@ export function createRedisCommands(redis: Redis | Cluster, names: RedisNames, s
     async giveBack(sessionId, wasWoken) {
       await scripts.giveBack.run(redis, names.queue, [...asked, sessionId, wasWoken ? '1' : '0'])
     },
-    async beat(held, forMs, ttlMs) {
-      return (await scripts.beat.run(redis, everything, [...asked, JSON.stringify(self), toUs(forMs), toUs(ttlMs), ...held])) === 1
+    async isHolder(sessionId) {
+      return (await redis.hget(holder, sessionId)) === self.id
     },
-    async leave() {
-      await scripts.leave.run(redis, everything, asked)
+    async beat(number, held, ttlMs) {
+      return (await scripts.beat.run(redis, everything, [...asked, JSON.stringify(self), number, toUs(ttlMs), ...held])) === 1
+    },
+    async leave(held) {
+      await scripts.leave.run(redis, everything, [...asked, ...held])
     },
   }
 }

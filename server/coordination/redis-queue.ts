@@ -6,6 +6,7 @@
  * - No more is taken out of Redis than there are slots that wait; what none of them can drive any more goes back.
  * - The process is either registered as idle, so that it is told of the next due session, or about to ask, or all its slots are busy.
  *   A message that is lost costs a beat, when it asks again.
+ * - A session is handed out on an answer of Redis, never on a message: messages and answers come on two connections, in any order.
  */
 import type { Clock } from '../clock.js'
 import type { SessionId } from '../ids.js'
@@ -64,15 +65,21 @@ export class RedisQueue {
     else void this.#options.link.ask(() => this.#options.commands.take(0, this.#options.holdMs))
   }
 
-  /** Redis says that this process holds the session: the driver looks again, or one begins. */
+  /** Redis says that there is news of a session that this process holds: the driver looks again. */
   hearOfNews(sessionId: SessionId): void {
-    this.#handOut(sessionId)
+    if (this.#local.isHeld(sessionId)) this.#local.wake(sessionId, 0)
+    else void this.#confirm(sessionId)
   }
 
   /** Asks again, whatever was said before. */
   refresh(): void {
     this.#isRegistered = false
     void this.#fill()
+  }
+
+  /** Redis works again: it gets what was to be handed out without it. */
+  moveBack(): void {
+    for (const { sessionId, delayMs } of this.#local.withdraw()) this.wake(sessionId, delayMs)
   }
 
   close(): void {
@@ -113,6 +120,16 @@ export class RedisQueue {
     this.#cancelNext()
     if (nextInMs !== null) this.#cancelNext = this.#options.clock.after(Math.ceil(nextInMs), () => this.refresh())
     void this.#fill()
+  }
+
+  /**
+   * There is no driver here, yet Redis says that there is. Either it was just given back, or it is about to be handed out: messages
+   * overtake answers. Or an answer was lost. What Redis answers to this comes after all answers that are under way.
+   */
+  async #confirm(sessionId: SessionId): Promise<void> {
+    const { link, commands } = this.#options
+    const answer = await link.ask(() => commands.isHolder(sessionId))
+    if (answer?.value === true) this.#handOut(sessionId)
   }
 
   #handOut(sessionId: SessionId): void {

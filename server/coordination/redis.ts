@@ -44,7 +44,6 @@ export async function createRedisCoordinator(options: RedisCoordinatorOptions): 
 class RedisCoordinator implements Coordinator {
   readonly opened: Promise<void>
   readonly #self: string
-  readonly #log: Log
   readonly #names: RedisNames
   readonly #link: RedisLink
   readonly #commands: RedisCommands
@@ -53,39 +52,35 @@ class RedisCoordinator implements Coordinator {
   readonly #pulse: Pulse
   readonly #announcements: Broadcast<SessionId>
   readonly #gaps: Broadcast<undefined>
-  #tellSubscribed = (): void => undefined
+  #tellOpened = (): void => undefined
   #isClosed = false
 
   constructor({ url, prefix, self, clock, log, meter, leaseTtlMs }: RedisCoordinatorOptions) {
     const onFault = (err: unknown): void => log.error('a coordination callback threw', { err })
     const onGap = (): void => this.#gaps.send(undefined)
+    const drives = self.slots > 0
     const beatMs = Math.min(LONGEST_BEAT_MS, leaseTtlMs / 4)
     const holdMs = BEATS_PER_HOLD * beatMs
     this.#self = self.id
-    this.#log = log
     this.#names = toNames(prefix)
     this.#announcements = createBroadcast(onFault)
     this.#gaps = createBroadcast(onFault)
     const link = new RedisLink({
-      ...{ url, log, meter },
-      onUp: onGap,
+      ...{ url, log, meter, key: this.#names.queue[0] },
+      onChange: () => this.#hearOfChange(),
       onMessage: (channel, message) => this.#hear(channel, message),
-      onReady: (connection) => {
-        if (connection === 'commands') this.#pulse.beat()
-        else void this.#subscribeAgain()
-      },
+      onReady: (connection) => void (connection === 'commands' ? this.#pulse.beat() : this.#subscribeAgain()),
     })
     this.#link = link
     this.#commands = createRedisCommands(link.commands, this.#names, self)
-    this.#queue = new RedisQueue({ link, commands: this.#commands, clock, holdMs, onFault, drives: self.slots > 0 })
+    this.#queue = new RedisQueue({ link, commands: this.#commands, clock, holdMs, onFault, drives })
     this.#channels = new RedisChannels({ link, names: this.#names, self: self.id, onFault })
     this.#pulse = new Pulse({
       ...{ link, clock, beatMs, onGap },
-      beat: () => this.#commands.beat(this.#queue.held, holdMs, holdMs),
+      beat: (number) => this.#commands.beat(number, this.#queue.held, holdMs),
       onBeat: () => this.#queue.refresh(),
     })
-    const subscribed = new Promise<void>((resolve) => (this.#tellSubscribed = resolve))
-    this.opened = atMost(PATIENCE_MS, Promise.all([this.#pulse.answered, subscribed]), clock)
+    this.opened = atMost(PATIENCE_MS, new Promise<void>((resolve) => (this.#tellOpened = resolve)), clock)
     link.open()
   }
 
@@ -130,24 +125,33 @@ class RedisCoordinator implements Coordinator {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
+    const { held } = this.#queue
     this.#pulse.stop()
     this.#queue.close()
     this.#channels.clear()
-    await this.#link.ask(() => this.#commands.leave())
-    this.#link.close()
+    await this.#link.ask(() => this.#commands.leave(held))
+    await this.#link.close()
   }
 
   get #ownChannel(): string {
     return `${this.#names.processChannel}${this.#self}`
   }
 
+  /** Begins or ends to work: whatever was under way may be lost. */
+  #hearOfChange(): void {
+    if (!this.#link.isAway) this.#queue.moveBack()
+    if (this.#link.fault === null) this.#tellOpened()
+    this.#gaps.send(undefined)
+  }
+
   async #subscribeAgain(): Promise<void> {
     try {
-      await this.#channels.reopen([this.#ownChannel, this.#names.announcements])
-      this.#tellSubscribed()
-      this.#gaps.send(undefined)
-    } catch (err) {
-      this.#log.debug('could not subscribe; when beats are not heard there is a new connection', { err })
+      await this.#channels.reopen([this.#names.announcements, this.#ownChannel])
+      this.#pulse.listen()
+      // Redis passed over this process while it was deaf.
+      this.#queue.refresh()
+    } catch (thrown) {
+      this.#link.fail('subscriber', thrown)
     }
   }
 
@@ -160,7 +164,7 @@ class RedisCoordinator implements Coordinator {
 
   /** What the scripts of lua/ publish to one process. */
   #hearOfOneself(message: string): void {
-    if (message === 'b') this.#pulse.hear()
+    if (message.startsWith('b')) this.#pulse.hear(Number(message.slice(1)))
     else if (message === 'w') this.#queue.hearOfWork()
     else if (message.startsWith('n')) this.#queue.hearOfNews(storedId('ses', message.slice(1)))
   }

@@ -1,12 +1,12 @@
 /** A Lua script of this folder, run in one round trip. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Cluster, Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { toMessage } from '../errors.js'
 
 export interface Script {
   /** Sent by its hash; with its text when Redis does not know it, as after a restart. */
-  run(redis: Redis | Cluster, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown>
+  run(redis: Redis, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown>
 }
 
 /** `names`: the files whose texts follow one another. */

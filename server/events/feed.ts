@@ -7,15 +7,16 @@ import type { Clock } from '../clock.js'
 import type { SessionId } from '../ids.js'
 import type { EventType } from '../session/events.js'
 import type { Coordinator, Log, SessionStore } from '../session/ports.js'
+import { BatchIterator, type BatchReader } from './batch-reader.js'
 import { Channel } from './channel.js'
 import type { EventBatch } from './event-batch.js'
 import { createEventFilter } from './event-filter.js'
-import { Follower } from './follower.js'
+import { Follower, type FollowerHome } from './follower.js'
 import { createLane, type Lane } from './lane.js'
 
 export interface FeedOptions {
   readonly store: Pick<SessionStore, 'readEvents' | 'readTails'>
-  readonly coordinator: Pick<Coordinator, 'subscribe'>
+  readonly coordinator: Pick<Coordinator, 'subscribe' | 'onGap'>
   readonly clock: Clock
   readonly log: Pick<Log, 'warn'>
   /** Events read at once. Default: 100. */
@@ -40,6 +41,8 @@ export interface FollowOptions {
 }
 
 export interface Feed {
+  /** How many follow now. */
+  readonly subscribers: number
   /**
    * Follows the log of a session. Nothing happens until the first batch is asked for; every iteration is a subscription of its own.
    * Completes after the end of the session, also when that lies before `after`; and when there is no such session.
@@ -47,6 +50,8 @@ export interface Feed {
    * end: a subscriber must not take what it has for the whole. The log after its cursor can be read elsewhere.
    */
   follow(sessionId: SessionId, options: FollowOptions): AsyncIterable<EventBatch>
+  /** The same, once, for whoever does not wait. Subscribers of one session with the same types take the very same live batches. */
+  open(sessionId: SessionId, options: FollowOptions): BatchReader
   /** Ends every iteration that has not completed, also those that begin later, with `SHUTTING_DOWN`. */
   close(): void
 }
@@ -57,42 +62,45 @@ export function createFeed(options: FeedOptions): Feed {
 
 class LogFeed implements Feed {
   readonly #options: FeedOptions
+  readonly #home: FollowerHome
   readonly #healIntervalMs: number
   readonly #followers = new Set<Follower>()
   readonly #channels = new Map<SessionId, Channel>()
   readonly #healing: Lane
+  readonly #ignoreGaps: () => void
   #failures = 0
   #isClosed = false
 
   constructor(options: FeedOptions) {
+    const { store, coordinator, clock, log, pageSize = 100, maxBufferedEvents = 1_000, heartbeatMs = 15_000 } = options
+    const onStart = (follower: Follower): Promise<void> | null => this.#enter(follower)
+    const onFinish = (follower: Follower): void => {
+      this.#leave(follower)
+    }
     this.#options = options
+    this.#home = { store, clock, log, pageSize, maxBufferedEvents, heartbeatMs, onStart, onFinish }
     this.#healIntervalMs = options.healIntervalMs ?? 1_000
-    this.#healing = createLane(options.clock, () => this.#heal())
+    this.#healing = createLane(clock, () => this.#heal())
+    this.#ignoreGaps = coordinator.onGap(() => {
+      this.#requestHeal(0)
+    })
   }
 
-  follow(sessionId: SessionId, { after, follow, types, signal }: FollowOptions): AsyncIterable<EventBatch> {
-    const { store, clock, log, pageSize = 100, maxBufferedEvents = 1_000, heartbeatMs = 15_000 } = this.#options
-    const filter = createEventFilter(types)
-    const settings = { store, clock, log, pageSize, maxBufferedEvents, heartbeatMs }
-    return {
-      [Symbol.asyncIterator]: () =>
-        new Follower({
-          ...settings,
-          sessionId,
-          after,
-          follow,
-          filter,
-          signal,
-          onStart: (follower) => this.#enter(follower),
-          onFinish: (follower) => {
-            this.#leave(follower)
-          },
-        }),
-    }
+  get subscribers(): number {
+    return this.#followers.size
+  }
+
+  follow(sessionId: SessionId, options: FollowOptions): AsyncIterable<EventBatch> {
+    return { [Symbol.asyncIterator]: () => new BatchIterator(this.open(sessionId, options)) }
+  }
+
+  open(sessionId: SessionId, { types, ...options }: FollowOptions): BatchReader {
+    return new Follower(this.#home, { ...options, sessionId, filter: createEventFilter(types) })
   }
 
   close(): void {
     this.#isClosed = true
+    this.#ignoreGaps()
     for (const follower of this.#followers) follower.cutOff()
   }
 
@@ -109,7 +117,7 @@ class LogFeed implements Feed {
     const { coordinator, clock, log } = this.#options
     const channel = new Channel({ sessionId, coordinator, clock, log, patienceMs: this.#healIntervalMs })
     this.#channels.set(sessionId, channel)
-    this.#requestHeal()
+    this.#requestHeal(this.#healIntervalMs)
     return channel
   }
 
@@ -124,8 +132,8 @@ class LogFeed implements Feed {
     if (this.#channels.size === 0) this.#healing.cancel()
   }
 
-  #requestHeal(): void {
-    if (this.#channels.size > 0) this.#healing.request(this.#options.clock.monotonic() + this.#healIntervalMs)
+  #requestHeal(delayMs: number): void {
+    if (this.#channels.size > 0) this.#healing.request(this.#options.clock.monotonic() + delayMs)
   }
 
   /** Tells every follower how far its log goes by now. */
@@ -141,6 +149,6 @@ class LogFeed implements Feed {
       if (this.#failures === 1) this.#options.log.warn('the ends of the followed logs could not be read; they are read again', { err })
     }
     for (const [, channel] of followed) void channel.retry()
-    this.#requestHeal()
+    this.#requestHeal(this.#healIntervalMs)
   }
 }

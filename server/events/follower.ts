@@ -1,6 +1,6 @@
 /**
  * One subscriber of one session's log: what it was sent, what it has heard of, and what comes next. It works only when it is asked
- * for a batch, so a reader that stops asking costs a bounded number of references.
+ * for a batch, but for reading one page ahead, so a reader that stops asking costs a bounded number of references.
  *
  * - F1 Every event after the cursor is sent once, in order: a publication that does not go on from the cursor is no more than the
  *   news that there is something to read, and what is at or below the cursor is dropped.
@@ -14,6 +14,7 @@ import { PerdureError } from '../errors.js'
 import type { SessionId } from '../ids.js'
 import type { RecordedEvent } from '../session/events.js'
 import type { Log, LogTail, SessionStore } from '../session/ports.js'
+import type { BatchReader, Taken } from './batch-reader.js'
 import { endsLog, Publication, type EventBatch } from './event-batch.js'
 import type { EventFilter } from './event-filter.js'
 import { Heartbeat } from './heartbeat.js'
@@ -26,6 +27,10 @@ export interface FollowerOptions {
   readonly follow: boolean
   readonly filter: EventFilter
   readonly signal: AbortSignal
+}
+
+/** What the followers of a feed have in common. */
+export interface FollowerHome {
   readonly store: Pick<SessionStore, 'readEvents'>
   readonly clock: Clock
   readonly log: Pick<Log, 'warn'>
@@ -38,18 +43,17 @@ export interface FollowerOptions {
   readonly onFinish: (follower: Follower) => void
 }
 
-const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
-
-export class Follower implements AsyncIterableIterator<EventBatch, undefined> {
+export class Follower implements BatchReader {
   readonly sessionId: SessionId
   readonly follow: boolean
-  readonly #options: FollowerOptions
+  readonly #home: FollowerHome
+  readonly #filter: EventFilter
+  readonly #signal: AbortSignal
   readonly #reader: PageReader
   readonly #buffer: LiveBuffer
   #heartbeat: Heartbeat | null = null
   #phase: 'new' | 'opening' | 'open' | 'finished' = 'new'
-  #lastPull: Promise<unknown> = Promise.resolve()
-  #wake: (() => void) | null = null
+  #whenReady = (): void => undefined
   #cursor: number
   /** The newest position known to be written. */
   #heard = 0
@@ -59,29 +63,30 @@ export class Follower implements AsyncIterableIterator<EventBatch, undefined> {
   #hasRead = false
   #isCutOff = false
 
-  constructor(options: FollowerOptions) {
-    this.#options = options
-    this.sessionId = options.sessionId
-    this.follow = options.follow
-    this.#cursor = options.after
-    this.#buffer = new LiveBuffer(options.maxBufferedEvents)
-    this.#reader = new PageReader({ ...options, onChange: this.#ring })
+  constructor(home: FollowerHome, { sessionId, after, follow, filter, signal }: FollowerOptions) {
+    this.sessionId = sessionId
+    this.follow = follow
+    this.#home = home
+    this.#filter = filter
+    this.#signal = signal
+    this.#cursor = after
+    this.#buffer = new LiveBuffer(home.maxBufferedEvents)
+    this.#reader = new PageReader(home, sessionId, this.#ring)
   }
 
-  [Symbol.asyncIterator](): this {
-    return this
+  whenReady(callback: () => void): void {
+    this.#whenReady = callback
   }
 
-  /** Calls that overlap are answered one after the other. */
-  next(): Promise<IteratorResult<EventBatch, undefined>> {
-    const pull = this.#lastPull.then(() => this.#pull())
-    this.#lastPull = pull
-    return pull
-  }
-
-  return(): Promise<IteratorReturnResult<undefined>> {
-    this.finish()
-    return Promise.resolve(DONE)
+  take(): Taken {
+    if (this.#phase === 'new') this.#start()
+    if (this.#isCutOff) throw new PerdureError('SHUTTING_DOWN', 'the feed was closed before the end of the log was reached')
+    if (this.#isFinished()) return 'end'
+    const batch = this.#nextBatch()
+    if (batch === null) return this.#isFinished() ? 'end' : 'later'
+    this.#saidCaughtUp = batch.caughtUp
+    this.#heartbeat?.sent()
+    return batch
   }
 
   /** Nothing follows any more. Repeating it does nothing. */
@@ -92,8 +97,8 @@ export class Follower implements AsyncIterableIterator<EventBatch, undefined> {
     this.#reader.stop()
     this.#buffer.clear()
     this.#heartbeat?.stop()
-    this.#options.signal.removeEventListener('abort', this.finish)
-    if (before !== 'new') this.#options.onFinish(this)
+    this.#signal.removeEventListener('abort', this.finish)
+    if (before !== 'new') this.#home.onFinish(this)
     this.#ring()
   }
 
@@ -121,15 +126,13 @@ export class Follower implements AsyncIterableIterator<EventBatch, undefined> {
   }
 
   readonly #ring = (): void => {
-    const wake = this.#wake
-    this.#wake = null
-    wake?.()
+    this.#whenReady()
   }
 
   #start(): void {
-    const { clock, heartbeatMs, onStart, signal } = this.#options
+    const { clock, heartbeatMs, onStart } = this.#home
     this.#phase = 'opening'
-    if (signal.aborted) {
+    if (this.#signal.aborted) {
       this.finish()
       return
     }
@@ -138,27 +141,12 @@ export class Follower implements AsyncIterableIterator<EventBatch, undefined> {
       this.cutOff()
       return
     }
-    signal.addEventListener('abort', this.finish, { once: true })
+    this.#signal.addEventListener('abort', this.finish, { once: true })
     if (this.follow) this.#heartbeat = new Heartbeat(clock, heartbeatMs, this.#ring)
     void acknowledged.then(() => {
       if (this.#phase === 'opening') this.#phase = 'open'
       this.#ring()
     })
-  }
-
-  async #pull(): Promise<IteratorResult<EventBatch, undefined>> {
-    if (this.#phase === 'new') this.#start()
-    for (;;) {
-      if (this.#isCutOff) throw new PerdureError('SHUTTING_DOWN', 'the feed was closed before the end of the log was reached')
-      if (this.#phase === 'finished') return DONE
-      const batch = this.#nextBatch()
-      if (batch !== null) {
-        this.#saidCaughtUp = batch.caughtUp
-        this.#heartbeat?.sent()
-        return { done: false, value: batch }
-      }
-      if (!this.#isFinished()) await new Promise<void>((resolve) => (this.#wake = resolve))
-    }
   }
 
   #isFinished(): boolean {
@@ -192,16 +180,15 @@ export class Follower implements AsyncIterableIterator<EventBatch, undefined> {
     // Positions up to `known` that the log does not have were removed after their turn's end.
     this.#cursor = Math.max(this.#cursor, last?.position ?? 0, reachesTail ? known : 0)
     if (isEnd || (reachesTail && !this.follow)) this.finish()
-    const { filter } = this.#options
-    return this.#worthSending({ events: filter.select(fresh), cursor: this.#cursor, caughtUp: reachesTail || isEnd })
+    else if (!reachesTail) this.#reader.read(this.#cursor, this.#heard)
+    return this.#worthSending({ events: this.#filter.select(fresh), cursor: this.#cursor, caughtUp: reachesTail || isEnd })
   }
 
   #usePublication(publication: Publication): EventBatch | null {
-    const { filter } = this.#options
     const isWhole = publication.first > this.#cursor
     const batch = isWhole
-      ? publication.batchFor(filter)
-      : { events: filter.select(this.#fresh(publication.events)), cursor: publication.last, caughtUp: true }
+      ? publication.batchFor(this.#filter)
+      : { events: this.#filter.select(this.#fresh(publication.events)), cursor: publication.last, caughtUp: true }
     this.#cursor = publication.last
     if (endsLog(publication.events.at(-1))) this.finish()
     return this.#worthSending(batch)

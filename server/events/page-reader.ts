@@ -6,13 +6,10 @@ import { backOffMs } from './back-off.js'
 import { readWrites, type LogPage } from './read-writes.js'
 
 export interface PageReaderOptions {
-  readonly sessionId: SessionId
   readonly store: Pick<SessionStore, 'readEvents'>
   readonly clock: Clock
   readonly log: Pick<Log, 'warn'>
   readonly pageSize: number
-  /** There is a page, or the reader can be asked again. */
-  readonly onChange: () => void
 }
 
 /** A page, and the newest position that was known to be written when it was asked for: it can't lack what is at or below. */
@@ -22,14 +19,19 @@ export interface KnownPage extends LogPage {
 
 export class PageReader {
   readonly #options: PageReaderOptions
+  readonly #sessionId: SessionId
+  readonly #onChange: () => void
   #page: KnownPage | null = null
   #isBusy = false
   #isStopped = false
   #failures = 0
   #cancelRetry = (): void => undefined
 
-  constructor(options: PageReaderOptions) {
+  /** `onChange` is called when there is a page, or the reader can be asked again. */
+  constructor(options: PageReaderOptions, sessionId: SessionId, onChange: () => void) {
     this.#options = options
+    this.#sessionId = sessionId
+    this.#onChange = onChange
   }
 
   /** Reads, or waits before it may read again. */
@@ -57,7 +59,8 @@ export class PageReader {
   }
 
   async #read(after: number, known: number): Promise<void> {
-    const { clock, log, pageSize, sessionId, store } = this.#options
+    const { clock, log, pageSize, store } = this.#options
+    const sessionId = this.#sessionId
     try {
       const page = await readWrites(store, { sessionId, after, pageSize })
       this.#failures = 0
@@ -76,6 +79,6 @@ export class PageReader {
     if (this.#isStopped) return
     this.#page = page
     this.#isBusy = false
-    this.#options.onChange()
+    this.#onChange()
   }
 }

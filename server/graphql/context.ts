@@ -17,7 +17,7 @@ export interface GraphqlServices {
   readonly prisma: PrismaClient
   readonly store: Pick<SessionStore, 'findAddress'>
   readonly intake: Intake
-  readonly feed: Pick<Feed, 'follow'>
+  readonly feed: Pick<Feed, 'open'>
   readonly coordinator: Pick<Coordinator, 'announce' | 'onAnnounce'>
   readonly agents: Pick<AgentRegistry, 'names' | 'describe'>
   readonly clock: Clock

@@ -112,6 +112,11 @@ function findOriginal(thrown: unknown): GraphQLError | null {
   return thrown.originalError === undefined || thrown.originalError instanceof GraphQLError ? thrown : null
 }
 
+/** Variables that do not fit a subscription: refused before anything is streamed. */
+export function badVariables(refused: GraphQLError): GraphQLError {
+  return recode(refused, { status: 400 })
+}
+
 /** The libraries' own complaints: a body that is none, which is no GraphQL whatever is accepted; variables that do not fit. */
 function recode({ message, nodes, source, positions, path }: GraphQLError, http: unknown): GraphQLError {
   return new GraphQLError(message, {

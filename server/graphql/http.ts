@@ -7,12 +7,14 @@ import { developmentPrincipal } from './access.js'
 import type { Authenticate } from './caller.js'
 import type { GraphqlContext, GraphqlServices } from './context.js'
 import { toGraphqlError, unauthenticated } from './errors.js'
+import { createSendEvents, type Opened } from './event-stream.js'
 import { createGraphiql, isForBrowser } from './graphiql.js'
 import { MAX_BODY_BYTES } from './limits.js'
 import { isLoopback } from './loopback.js'
-import { limitCost, requireJson, streamThroughProxies } from './plugins.js'
+import { keepSubscriptions, limitCost, requireJson, streamThroughProxies } from './plugins.js'
 import { createContext } from './request.js'
 import { buildSchema } from './schema.js'
+import { createSharedEvents } from './shared-events.js'
 
 export interface GraphqlHandlerOptions {
   /** Null: in development whoever is on this machine, otherwise nobody. */
@@ -27,6 +29,9 @@ export type GraphqlHandler = (request: IncomingMessage, response: ServerResponse
 export function createGraphqlHandler(services: GraphqlServices, options: GraphqlHandlerOptions): GraphqlHandler {
   const { development, agents, log } = services
   const authenticate = options.authenticate ?? (development ? developmentPrincipal : () => null)
+  const maskError = (thrown: unknown) => toGraphqlError(thrown, services)
+  const sendEvents = createSendEvents(services.clock, maskError)
+  const subscriptions = new WeakMap<Response, Opened>()
   const graphiql = (options.graphiql ?? development) ? createGraphiql(agents.names) : null
   const yoga = createYoga({
     schema: buildSchema(),
@@ -37,15 +42,23 @@ export function createGraphqlHandler(services: GraphqlServices, options: Graphql
     logging: false,
     maxRequestBodySize: MAX_BODY_BYTES,
     cors: development ? corsOnThisMachine : false,
-    maskedErrors: { maskError: (thrown) => toGraphqlError(thrown, services) },
+    maskedErrors: { maskError },
     context: ({ request }) => openRequest(request, authenticate, services),
-    plugins: [requireJson(), limitCost(), streamThroughProxies()],
+    plugins: [requireJson(), limitCost(), keepSubscriptions(createSharedEvents(maskError), subscriptions), streamThroughProxies()],
   })
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path] = (request.url ?? '').split('?')
-    if (graphiql !== null && path === '/graphql' && isForBrowser(request)) await graphiql.serve(request, response)
-    else await yoga(request, response)
+    if (graphiql !== null && path === '/graphql' && isForBrowser(request)) {
+      await graphiql.serve(request, response)
+      return
+    }
+    const answer = await yoga.handleNodeRequestAndResponse(request, response, {})
+    const subscription = subscriptions.get(answer)
+    const body = answer.body === null ? null : await answer.text()
+    response.writeHead(answer.status, answer.statusText, Object.fromEntries(answer.headers))
+    if (subscription === undefined) response.end(body)
+    else await sendEvents(subscription, response)
   }
 
   return (request, response) => {

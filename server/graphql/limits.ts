@@ -27,6 +27,10 @@ export const MAX_HISTORY = 1000
 export const MAX_KEY = 255
 export const MAX_REASON = 1000
 
+/** Sets of variables for which one document is kept prepared. */
+export const MAX_SHARED_VARIANTS = 16
+/** Silence after which a stream is sent a comment, so that nothing on the way takes it for dead. */
+export const KEEP_ALIVE_MS = 12_000
 /** How long a subscription goes on before it is asked again who it belongs to. */
 export const REAUTHENTICATE_MS = 60_000
 /** A session is announced to one subscriber of changes at most this often. */

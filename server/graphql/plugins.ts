@@ -1,9 +1,21 @@
 /** What is done to every request beside executing it. */
 import { createComplexityRule } from '@pothos/plugin-complexity'
-import { parse, validate, type DocumentNode, type GraphQLError, type GraphQLSchema } from 'graphql'
-import type { Plugin } from 'graphql-yoga'
-import { tooComplex, type ErrorCode } from './errors.js'
+import {
+  createSourceEventStream,
+  execute,
+  parse,
+  validate,
+  type DocumentNode,
+  type ExecutionArgs,
+  type GraphQLError,
+  type GraphQLSchema,
+} from 'graphql'
+import { isAsyncIterable, mapAsyncIterator, type Plugin } from 'graphql-yoga'
+import { badVariables, tooComplex, type ErrorCode } from './errors.js'
+import type { Opened } from './event-stream.js'
 import { MAX_COMPLEXITY, MAX_DEPTH, MAX_TOKENS } from './limits.js'
+import type { SharedEvents } from './shared-events.js'
+import { partsOf } from './stream.js'
 
 interface Execution {
   readonly schema: GraphQLSchema
@@ -64,6 +76,36 @@ export function requireJson(): Plugin {
 
 function isJson(contentType: string | null): boolean {
   return /^application\/(graphql\+)?json\s*(;|$)/i.test(contentType ?? '')
+}
+
+/**
+ * Keeps subscriptions back from yoga, for whoever sends them to the socket himself: their answers have a head only, and are in `opened`.
+ * Everything before and all that is refused goes its usual way.
+ */
+export function keepSubscriptions(events: SharedEvents, opened: WeakMap<Response, Opened>): Plugin {
+  const asked = new WeakMap<Request, Opened>()
+  return {
+    onSubscribe({ args: { contextValue }, setSubscribeFn }) {
+      setSubscribeFn(async (args: ExecutionArgs) => {
+        const source = await createSourceEventStream(args)
+        // Without a path an error is about the request: nothing was asked of the field yet.
+        if (!isAsyncIterable(source))
+          return { errors: source.errors?.map((error) => (error.path === undefined ? badVariables(error) : error)) }
+        asked.set(contextValue.request, { parts: partsOf(source), toEvent: events.prepare(args) })
+        // What yoga negotiates about. It is not iterated when an event stream is accepted, and nothing else can be.
+        return mapAsyncIterator(source, (item) => execute({ ...args, rootValue: item }))
+      })
+    },
+    onResultProcess(payload) {
+      const subscription = asked.get(payload.request)
+      if (subscription === undefined || payload.resultProcessor === undefined || !isAsyncIterable(payload.result)) return
+      payload.setResultProcessor((_, fetchAPI) => {
+        const answer = new fetchAPI.Response(null, { headers: { 'content-type': 'text/event-stream', 'content-encoding': 'none' } })
+        opened.set(answer, subscription)
+        return answer
+      }, 'text/event-stream')
+    },
+  }
 }
 
 /** Streams pass proxies as they come: neither held back nor packed. */

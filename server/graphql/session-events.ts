@@ -1,5 +1,6 @@
 /** The subscription to a session's log: what is wrong with the question is told as data, then batches come until the session ends. */
 import type { GraphQLError } from 'graphql'
+import type { BatchReader } from '../events/batch-reader.js'
 import type { EventBatch } from '../events/event-batch.js'
 import { storedId, type SessionId } from '../ids.js'
 import type { EventType } from '../session/events.js'
@@ -11,7 +12,7 @@ import { withRetractions } from './event-filter.js'
 import { MAX_REPLAY } from './limits.js'
 import { invalidInput, noHolder, noSession, type InputIssue, type InvalidInput, type NotFound } from './problems.js'
 import { createSessions, type SessionRow } from './sessions.js'
-import { abortable } from './stream.js'
+import { createBatchSource, type BatchSource } from './stream.js'
 
 export interface SessionEventsQuestion {
   readonly session: { readonly id?: string | null | undefined; readonly address?: string | null | undefined }
@@ -20,23 +21,20 @@ export interface SessionEventsQuestion {
   readonly follow: boolean
   readonly types?: readonly EventType[] | null | undefined
 }
-export type Batch = EventBatch & { readonly __typename: 'SessionEventsBatch' }
 type Refused = NotFound | InvalidInput
-export type SessionEventsAnswer = Batch | Refused
+/** Subscribers of one log are given the very same batches, so that they share what is made of them (X1 of shared-executions.ts). */
+export type SessionEventsAnswer = EventBatch | Refused
 
 /** An error among the items is the last one, and becomes a top-level error. */
-export function followSession(
-  question: SessionEventsQuestion,
-  context: GraphqlContext,
-): AsyncIterableIterator<SessionEventsAnswer | GraphQLError> {
-  return abortable((left) => answer(question, context, left))
+export function followSession(question: SessionEventsQuestion, context: GraphqlContext): BatchSource<Refused | GraphQLError> {
+  return createBatchSource((left) => answer(question, context, left))
 }
 
 async function* answer(
   question: SessionEventsQuestion,
   context: GraphqlContext,
   left: AbortSignal,
-): AsyncGenerator<SessionEventsAnswer | GraphQLError, void> {
+): AsyncGenerator<Refused | GraphQLError | BatchReader, void> {
   const start = await findStart(question, context)
   if ('__typename' in start) {
     yield start
@@ -47,9 +45,7 @@ async function* answer(
   const types = question.types ? withRetractions(question.types) : undefined
   try {
     const { follow } = question
-    for await (const batch of context.services.feed.follow(sessionId, { after, follow, types, signal: watch.signal })) {
-      yield { __typename: 'SessionEventsBatch', ...batch }
-    }
+    yield context.services.feed.open(sessionId, { after, follow, types, signal: watch.signal })
     const reason = watch.reason()
     if (reason !== null && !left.aborted) yield reason
   } finally {

@@ -17,6 +17,7 @@ import type { HistoryItem } from './history.js'
 import { interruptedStep, next, type Circumstances, type Owed } from './next.js'
 import { Effects } from './perform/effects.js'
 import { HistoryCache } from './perform/history-cache.js'
+import type { RecentHistories } from './perform/recent-histories.js'
 import type { AgentPort, CommitOutcome, EventStream, Log, SessionStore } from './ports.js'
 import { addDeliveries, applyCommit, resumeClock, type Session } from './session.js'
 import type { Settling } from './settle/draft.js'
@@ -33,6 +34,8 @@ export interface DrivePorts {
   readonly random: () => number
   readonly log: Log
   readonly leaseTtlMs: number
+  /** Where the history is kept between turns. Default: nowhere. */
+  readonly histories?: RecentHistories
   /** Called after each commit that was applied, with the session as it was before; publishes its events. */
   readonly onCommitted: (before: Session, commit: Commit, outcome: Extract<CommitOutcome, { kind: 'committed' }>) => void
 }
@@ -49,7 +52,7 @@ export interface DriveSignals {
 export async function drive(claimed: Session, ports: DrivePorts, signals: DriveSignals): Promise<'parked' | 'lost'> {
   const { agent, clock, stream } = ports
   const bell = new Bell()
-  const history = new HistoryCache(ports.store)
+  const history = new HistoryCache(ports, claimed)
   const effects = new Effects({
     ...ports,
     loadHistory: (of) => readHistory(history, of, ports, signals.lost),
@@ -87,15 +90,15 @@ export async function drive(claimed: Session, ports: DrivePorts, signals: DriveS
         continue
       }
       ports.onCommitted(session, commit, outcome)
-      history.append(commit)
       session = applyCommit(session, commit)
+      history.follow(session, commit)
       if (commit.park !== null) return 'parked'
     }
     return 'lost'
   } finally {
     forget()
     stream.close()
-    effects.stopAll(new PerdureError('SESSION_LEFT', 'this process does not drive the session any more'))
+    effects.stopAll()
   }
 }
 

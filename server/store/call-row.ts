@@ -2,7 +2,6 @@
 import type { Failure, Json } from '../errors.js'
 import type { CallId, StepId, TurnId } from '../ids.js'
 import type { CallRow } from '../session/commit.js'
-import { toTimeOrNull } from './json-column.js'
 
 export interface CallRecord {
   readonly id: CallId
@@ -40,7 +39,7 @@ export function toCall(record: CallRecord): CallRow {
 }
 
 export const CALL_RECORD = `id text, turn_id text, step_id text, step_index int, "order" int, name text, label text, input jsonb, raw_input text,
-    status "ToolCallStatus", started_at timestamptz, output jsonb, result_text text, error jsonb, truncated_bytes int, ended_at timestamptz`
+    status "ToolCallStatus", started_at float8, output jsonb, result_text text, error jsonb, truncated_bytes int, ended_at float8`
 
 export function toCallRecord(call: CallRow): object {
   return {
@@ -57,8 +56,8 @@ export function toCallRecord(call: CallRow): object {
   }
 }
 
-export const CALL_CHANGE = `id text, status "ToolCallStatus", started_at timestamptz, output jsonb, result_text text, error jsonb,
-    truncated_bytes int, ended_at timestamptz`
+export const CALL_CHANGE = `id text, status "ToolCallStatus", started_at float8, output jsonb, result_text text, error jsonb,
+    truncated_bytes int, ended_at float8`
 
 /** What may change of a call once it is written. */
 export function toCallChange(call: CallRow): object {
@@ -66,11 +65,11 @@ export function toCallChange(call: CallRow): object {
   return {
     id: call.id,
     status: call.status,
-    started_at: toTimeOrNull(call.startedAt),
+    started_at: call.startedAt,
     output: result?.output,
     result_text: result?.text,
     error: result?.error,
     truncated_bytes: result?.truncatedBytes ?? 0,
-    ended_at: toTimeOrNull(result?.endedAt ?? null),
+    ended_at: result?.endedAt,
   }
 }

@@ -23,8 +23,13 @@ function findProblem(session: Session, commit: Commit): string | null {
 }
 
 function findTwice(commit: Commit): string | null {
-  const { openedStep, closedStep, newCalls, changedCalls, settled } = commit
-  const named = [openedStep, closedStep, ...newCalls, ...changedCalls, ...settled].flatMap((row) => (row === null ? [] : [row.id]))
-  const twice = named.find((id, index) => named.indexOf(id) !== index)
-  return twice === undefined ? null : `names ${twice} twice`
+  const named = new Set<string>()
+  for (const rows of [[commit.openedStep, commit.closedStep], commit.newCalls, commit.changedCalls, commit.settled]) {
+    for (const row of rows) {
+      if (row === null) continue
+      if (named.has(row.id)) return `names ${row.id} twice`
+      named.add(row.id)
+    }
+  }
+  return null
 }

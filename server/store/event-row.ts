@@ -1,7 +1,7 @@
 /** An event between its row and its value. */
 import type { SessionId, TurnId } from '../ids.js'
 import type { EventFields, EventType, NewEvent, RecordedEvent } from '../session/events.js'
-import { asStored, toTime } from './json-column.js'
+import { asStored, toJson, type SafeText } from './json-column.js'
 
 export const EVENT_VERSION = 1
 
@@ -19,7 +19,12 @@ export interface EventRow {
 export const EVENT_COLUMNS = `position, type, turn_id, step_index, attempt, ends_write, data, (extract(epoch FROM at) * 1000)::float8 AS at`
 
 /** What a record of events in JSON holds for each: the columns without position. */
-export const EVENT_RECORD = 'type text, turn_id text, step_index int, attempt int, data jsonb, at timestamptz'
+export const EVENT_RECORD = 'type text, turn_id text, step_index int, attempt int, data jsonb, at float8'
+
+/** Events as a record set. */
+export function toEventRecords(events: readonly NewEvent[]): SafeText {
+  return toJson(events.map(toEventRecord))
+}
 
 export function toEventRecord(event: NewEvent): object {
   return {
@@ -28,7 +33,7 @@ export function toEventRecord(event: NewEvent): object {
     step_index: event.stepIndex,
     attempt: event.attempt,
     data: event.data,
-    at: toTime(event.at),
+    at: event.at,
   }
 }
 
@@ -47,10 +52,13 @@ export function toEvent(sessionId: SessionId, row: EventRow): RecordedEvent {
   } as RecordedEvent
 }
 
-/** What was just written, at the positions up to `last`: the same that a reader of the log gets. */
-export function placeEvents(sessionId: SessionId, events: readonly NewEvent[], last: number): readonly RecordedEvent[] {
+/** What was just written, as JSON in `written`, at the positions up to `last`: the same that a reader of the log gets. */
+export function placeEvents(
+  sessionId: SessionId,
+  { events, written, last }: { readonly events: readonly NewEvent[]; readonly written: SafeText; readonly last: number },
+): readonly RecordedEvent[] {
   const first = last - events.length + 1
-  return asStored(events).map((event, index) => ({
+  return asStored(events, written).map((event, index) => ({
     ...event,
     sessionId,
     position: first + index,

@@ -33,17 +33,14 @@ export function toJson(value: object): SafeText {
   return json.replace(EACH_ESCAPED, (found) => (found === '\\\\' ? found : REPLACEMENT)) as SafeText
 }
 
-/** The value as it will be read back; the same object when nothing has to be replaced. */
-export function asStored<Value extends object>(value: Value): Value {
+/** The value as it will be read back; the same object when nothing has to be replaced. `written` is JSON text that it is part of. */
+export function asStored<Value extends object>(value: Value, written: SafeText = toJson(value)): Value {
+  if (!written.includes(REPLACEMENT)) return value
   const stored = toJson(value)
-  return stored.includes(REPLACEMENT) && stored !== JSON.stringify(value) ? (JSON.parse(stored) as Value) : value
+  return stored === JSON.stringify(value) ? value : (JSON.parse(stored) as Value)
 }
 
-/** Milliseconds since 1970 as a timestamp in a JSON record. */
-export function toTime(ms: number): string {
-  return new Date(ms).toISOString()
-}
-
-export function toTimeOrNull(ms: number | null): string | null {
-  return ms === null ? null : toTime(ms)
+/** SQL for the moment that a float8 names in milliseconds since 1970, which is how moments stand in JSON; null for null. */
+export function toMoment(column: string): string {
+  return `to_timestamp(${column} / 1000)`
 }

@@ -1,10 +1,11 @@
 /** Opens the store that the configuration asks for, brings it up to date, and owns it until `close`. */
 import { PrismaPg } from '@prisma/adapter-pg'
+import pg from 'pg'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import type { Clock } from '../clock.js'
 import { PrismaClient } from '../generated/prisma/client.js'
 import type { SessionStore } from '../session/ports.js'
-import type { Database } from './database.js'
+import { CONNECTION_SETTINGS, type Database } from './database.js'
 import { createDatabaseClock } from './database-clock.js'
 import { maskPassword, parseDatabaseUrl } from './database-url.js'
 import { openEmbedded, type Embedded } from './embedded.js'
@@ -96,17 +97,19 @@ async function openServer({ poolSize, replyTimeoutMs, migrationsDir, log }: Open
   return { database, adapter: new PrismaPg(database.pool), location: maskPassword(url), applied }
 }
 
-async function migratePostgres(database: Postgres, directory: string): Promise<readonly string[]> {
-  const client = await database.pool.connect()
+/** On a connection of its own, which waits as long as a migration takes, or for another process that migrates. */
+async function migratePostgres({ pool }: Postgres, directory: string): Promise<readonly string[]> {
+  const client = new pg.Client({ ...pool.options, query_timeout: undefined })
+  await client.connect()
   const connection = {
     exec: (sql: string) => client.query(sql),
     query: async (sql: string): Promise<readonly unknown[]> => (await client.query<Record<string, unknown>>(sql)).rows,
   }
   try {
+    await client.query(CONNECTION_SETTINGS)
     return await migrate(connection, directory)
   } finally {
-    // Ended rather than given back: whatever a migration had set goes with it.
-    client.release(true)
+    await client.end()
   }
 }
 

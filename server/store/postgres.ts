@@ -9,6 +9,8 @@ import { explainConnection } from './database-url.js'
 import type { SqlValue } from './json-column.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
+/** Connections that stay open while nothing happens: a new one plans every statement anew, which costs its first turns many times their own. */
+const WARM_CONNECTIONS = 2
 /** Prisma's reads: a reply that takes longer is lost. */
 const READ_TIMEOUT_MS = 20_000
 /** SQLSTATE of a connection's or server's end, of a statement that was stopped, and of a deadlock: repeat it. */
@@ -37,6 +39,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const pool = new pg.Pool({
     connectionString: connectionUrl.href,
     max: options.poolSize,
+    min: Math.min(WARM_CONNECTIONS, options.poolSize),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: READ_TIMEOUT_MS,
     keepAlive: true,

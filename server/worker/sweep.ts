@@ -28,14 +28,13 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   function schedule(delayMs: number): void {
     state.cancelTimer()
     if (state.isStopped) return
-    state.cancelTimer = clock.after(delayMs, () => {
-      state.running = sweep(options).then(() => {
-        schedule(coordinator.health().fault === null ? intervalMs : intervalMs / HASTE)
-      })
-    })
+    state.cancelTimer = clock.after(delayMs, run)
+  }
+  function run(): void {
+    state.running = sweep(options).then(() => schedule(coordinator.health().fault === null ? intervalMs : intervalMs / HASTE))
   }
   const forget = coordinator.onGap(() => schedule(0))
-  state.running = sweep(options).then(() => schedule(intervalMs))
+  run()
 
   return () => {
     state.isStopped = true

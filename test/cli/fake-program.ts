@@ -1,6 +1,7 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock, type Clock } from '../../server/clock.js'
+import type { Role } from '../../server/config.js'
 import { run } from '../../server/cli/run.js'
 import type { OpenServer, Program } from '../../server/cli/program.js'
 
@@ -42,6 +43,7 @@ export function fakeProcess(overrides: Partial<Program> = {}): FakeProcess {
     exit: (code) => hardExits.push(code),
     open: () => Promise.reject(new Error('not opened in this test')),
     migrate: () => Promise.reject(new Error('not migrated in this test')),
+    inspect: () => Promise.reject(new Error('not inspected in this test')),
     ...overrides,
   }
   return {
@@ -85,16 +87,19 @@ export function manualClock(): Clock & { advance(ms: number): void } {
   }
 }
 
-/** Listens for real, on any free port unless told, and answers every request. */
+/** Listens for real, on any free port unless told, and answers every request, or those for the paths in `answers` and 500 for others. */
 export function tinyServer(
-  options: { port?: number; status?: number; stop?: () => Promise<void> } = {},
+  options: { port?: number; status?: number; stop?: () => Promise<void>; role?: Role; redis?: string; answers?: readonly string[] } = {},
 ): OpenServer & { readonly stops: number } {
-  const http: Server = createServer((_request, response) => response.writeHead(options.status ?? 200).end('{}'))
+  const answered = ({ url }: IncomingMessage): boolean => options.answers?.includes(url ?? '') ?? true
+  const http: Server = createServer((request, response) => response.writeHead(answered(request) ? (options.status ?? 200) : 500).end('{}'))
   let stops = 0
   return {
     info: {
       agents: ['hello', 'clerk'],
       models: ['scripted'],
+      role: options.role ?? 'all',
+      redis: options.redis ?? null,
       storage: { kind: 'embedded', location: '/nowhere/.perdure/data', sessions: 3, recovered: 1 },
     },
     get stops() {

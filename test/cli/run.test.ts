@@ -173,9 +173,9 @@ describe('start', () => {
 })
 
 describe('signals', () => {
-  const startWith = async (stop: () => Promise<void>) => {
+  const startWith = async (stop: () => Promise<void>, env: Readonly<Record<string, string>> = {}) => {
     const clock = manualClock()
-    const fake = fakeProcess({ clock, open: () => Promise.resolve(tinyServer({ stop })), env: { PERDURE_PORT: '0' } })
+    const fake = fakeProcess({ clock, open: () => Promise.resolve(tinyServer({ stop })), env: { PERDURE_PORT: '0', ...env } })
     const ended = runLine('start', fake.program)
     await fake.printedOut('Ctrl-C')
     return { clock, fake, ended }
@@ -196,17 +196,23 @@ describe('signals', () => {
     expect(await ended).toBe(0)
   })
 
-  test('a stop that hangs is cut off', async () => {
+  test.each([
+    { drainMs: '500', deadlineMs: 15_000 },
+    { drainMs: '60000', deadlineMs: 65_000 },
+  ])('a stop that hangs is cut off, not before running work had its time ($drainMs ms)', async ({ drainMs, deadlineMs }) => {
     let begin = (): void => undefined
     const begun = new Promise<void>((resolve) => (begin = resolve))
     let finish = (): void => undefined
-    const { clock, fake, ended } = await startWith(() => {
+    const stop = () => {
       begin()
-      return new Promise((resolve) => (finish = resolve))
-    })
+      return new Promise<void>((resolve) => (finish = resolve))
+    }
+    const { clock, fake, ended } = await startWith(stop, { PERDURE_DRAIN_MS: drainMs })
     fake.signal('SIGTERM')
     await begun
-    clock.advance(15_000)
+    clock.advance(deadlineMs - 1)
+    expect(fake.hardExits).toEqual([])
+    clock.advance(1)
     expect(fake.hardExits).toEqual([1])
     finish()
     await ended

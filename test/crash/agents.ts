@@ -1,46 +1,84 @@
-/** Agents whose tools leave a trace outside of Perdure, and wait until the test lets them go. */
+/**
+ * An agent whose model and tools leave traces outside of Perdure, and wait until the test lets them go. A message is a verb and the name of
+ * the gate, a file, that its turn waits for: `charge a`.
+ */
 import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { defineAgent, defineTool, scripted } from 'perdure'
+import { defineAgent, defineTool, scripted, scriptedFailure, type Json } from 'perdure'
 import { z } from 'zod'
 
 const folder = process.env['PERDURE_TEST_FOLDER'] ?? '.'
-const STORY = Array.from({ length: 60 }, (_, index) => `word${String(index)}`).join(' ')
+const WORD_MS = 25
+const GATE_MS = 20
 
-function tool(name: string, options: { readonly idempotent: boolean; readonly gate: string | null }) {
+/** How long the provider asks to wait: a wait that keeps the slot, and one that parks the turn, which any of more than 10 s does. */
+export const LIMITED_MS = 8000
+export const PARKED_MS = 10_100
+
+function isOpen(gate: string): boolean {
+  return existsSync(join(folder, `gate-${gate}`))
+}
+
+function note(file: string, ...words: readonly (string | number)[]): void {
+  appendFileSync(join(folder, file), `${words.join(' ')}\n`)
+}
+
+function tool(name: string, options: { readonly idempotent: boolean; readonly waits: boolean }) {
   return defineTool({
     description: `Leaves a trace of ${name}.`,
-    input: z.object({}),
+    input: z.object({ gate: z.string() }),
     idempotent: options.idempotent,
-    async execute(_input, { callId, signal }) {
-      appendFileSync(join(folder, 'calls.log'), `${name} ${callId}\n`)
-      while (options.gate !== null && !existsSync(join(folder, options.gate))) await wait(10, undefined, { signal })
+    async execute({ gate }, { callId, signal }) {
+      note('calls.log', name, callId, process.pid)
+      while (options.waits && !isOpen(gate)) await wait(GATE_MS, undefined, { signal })
       return `${name} done`
     },
   })
 }
 
+/** A word at a time until the gate opens. */
+async function* tell(gate: string, pause: (ms: number) => Promise<void>): AsyncGenerator<string> {
+  for (let count = 0; !isOpen(gate); count += 1) {
+    yield `word${count} `
+    await pause(WORD_MS)
+  }
+  yield 'the end'
+}
+
+/** The provider refuses the first call of this text, and no other. */
+function refuseOnce(text: string, retryAfterMs: number): string {
+  if (isOpen(`refused ${text}`)) return 'done after a wait'
+  note(`gate-refused ${text}`)
+  throw scriptedFailure('MODEL_RATE_LIMITED', { retryAfterMs })
+}
+
 export default defineAgent({
   name: 'crash',
   instructions: 'Do what the test says.',
-  model: scripted(({ lastUserText, step }) => {
-    if (lastUserText === 'story') return { text: STORY, delayMs: 15 }
-    if (step > 0) return `done after step ${String(step)}`
-    if (lastUserText === 'charge') return { calls: [{ name: 'charge', input: {} }] }
-    if (lastUserText === 'look') return { calls: [{ name: 'look', input: {} }] }
-    if (lastUserText === 'both')
-      return {
-        calls: [
-          { name: 'quick', input: {} },
-          { name: 'charge', input: {} },
-        ],
-      }
-    return `you said: ${lastUserText}`
+  model: scripted(({ lastUserText, step, wait: pause }) => {
+    const [verb = '', gate = ''] = lastUserText.split(' ')
+    note('models.log', process.pid, lastUserText)
+    if (step > 0) return `done after step ${step}`
+    const call = (name: string): { readonly name: string; readonly input: Json } => ({ name, input: { gate } })
+    switch (verb) {
+      case 'story':
+        return tell(gate, pause)
+      case 'charge':
+      case 'look':
+        return { calls: [call(verb)] }
+      case 'both':
+        return { calls: [call('quick'), call('charge')] }
+      case 'limited':
+      case 'parked':
+        return refuseOnce(lastUserText, verb === 'parked' ? PARKED_MS : LIMITED_MS)
+      default:
+        return `you said: ${lastUserText}`
+    }
   }),
   tools: {
-    quick: tool('quick', { idempotent: false, gate: null }),
-    charge: tool('charge', { idempotent: false, gate: 'gate' }),
-    look: tool('look', { idempotent: true, gate: 'gate' }),
+    quick: tool('quick', { idempotent: false, waits: false }),
+    charge: tool('charge', { idempotent: false, waits: true }),
+    look: tool('look', { idempotent: true, waits: true }),
   },
 })

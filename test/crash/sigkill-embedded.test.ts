@@ -1,3 +1,3 @@
 import { sigkillSuite } from './sigkill.js'
 
-sigkillSuite('embedded', () => Promise.resolve(null))
+sigkillSuite('embedded', async () => ({ databaseUrl: null, redis: null, remove: async () => undefined }))

@@ -8,6 +8,8 @@ import { parse, readFiles } from '../architecture/source-files.js'
 const CODE = /^[A-Z][A-Z_]+$/
 /** What takes a code as its first argument. */
 const TAKES_CODE = new Set(['PerdureError', 'error', 'failure', 'super', 'toRefusal'])
+/** What takes one as its second: whatever is stopped comes first. */
+const STOPS_WITH_CODE = 'stop'
 /** Lists of codes. */
 const LISTS = new Set(['PROBLEM_CODES', 'ERROR_CODES', 'FAILURE_CODES'])
 
@@ -37,6 +39,7 @@ function codePlace(node: ts.Node): ts.Expression | null {
   if ((ts.isCallExpression(node) || ts.isNewExpression(node)) && TAKES_CODE.has(node.expression.getText())) {
     return node.arguments?.[0] ?? null
   }
+  if (ts.isCallExpression(node) && node.expression.getText() === STOPS_WITH_CODE) return node.arguments[1] ?? null
   if (ts.isPropertyAssignment(node) && node.name.getText() === 'code') return node.initializer
   if (!ts.isVariableDeclaration(node) || node.initializer === undefined) return null
   return node.name.getText() === 'code' || LISTS.has(node.name.getText()) ? node.initializer : null

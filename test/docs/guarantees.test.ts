@@ -6,7 +6,7 @@ import { findMissing, isThere, linksOf, referencesOf } from './references.js'
 
 const PROMISING = ['docs/guarantees.md', 'docs/architecture.md']
 const decisions = readFiles(['docs/decisions'], ['.md']).map(({ path }) => path)
-const pages = [...PROMISING, 'docs/errors.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...decisions]
+const pages = [...PROMISING, 'docs/errors.md', 'docs/operations.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...decisions]
 
 describe.each(pages)('%s', (page) => {
   test('points at tests, files and declarations that exist', () => {

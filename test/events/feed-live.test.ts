@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createLocalCoordinator } from '../../server/coordination/local.js'
 import type { RecordedEvent } from '../../server/session/events.js'
 import { createFakeClock, settled } from '../support/fake-clock.js'
-import { facts, next, ONE, openFeed, positions, rest, TWO, watch } from '../support/feed-world.js'
+import { facts, next, ONE, openFeed, positions, rest, subscribingBy, TWO, watch } from '../support/feed-world.js'
 import { sessionNamed } from '../support/log-store.js'
 import { sessionCompleted } from '../support/sample-events.js'
 
@@ -142,7 +142,7 @@ describe('subscribing', () => {
   })
 
   test('the log is read after the acknowledgement; without one, after a second (R5)', async () => {
-    const { clock, store, write, follow } = openFeed({ coordinator: { subscribe: () => new Promise(() => undefined) } })
+    const { clock, store, write, follow } = openFeed({ coordinator: subscribingBy(() => new Promise(() => undefined)) })
     write(...facts(1))
     const reader = follow()
     const seen = watch(reader.next())
@@ -163,9 +163,11 @@ describe('subscribing', () => {
       asked += 1
       if (asked === 1) throw new Error('no connection')
       callback = given
-      return () => (callback = null)
+      return () => {
+        callback = null
+      }
     }
-    const { clock, store, write, follow } = openFeed({ coordinator: { subscribe } })
+    const { clock, store, write, follow } = openFeed({ coordinator: subscribingBy(subscribe) })
     const reader = follow()
     await next(reader)
     write(...facts(1))
@@ -186,7 +188,7 @@ describe('subscribing', () => {
   test('a subscription acknowledged after its reader has gone is given back', async () => {
     let acknowledge = (_: () => void): void => undefined
     let given = 0
-    const { follow } = openFeed({ coordinator: { subscribe: () => new Promise((resolve) => (acknowledge = resolve)) } })
+    const { follow } = openFeed({ coordinator: subscribingBy(() => new Promise((resolve) => (acknowledge = resolve))) })
     const reader = follow()
     const first = reader.next()
     await settled()
@@ -202,7 +204,7 @@ describe('subscribing', () => {
     const clock = createFakeClock()
     const local = createLocalCoordinator({ clock })
     const { store, follow } = openFeed({
-      coordinator: { subscribe: (sessionId, callback) => (subscriptions++, local.subscribe(sessionId, callback)) },
+      coordinator: subscribingBy((sessionId, callback) => (subscriptions++, local.subscribe(sessionId, callback))),
     })
     const readers = [follow(), follow(), follow({ types: ['TURN_RESUMED'] }), follow({ types: ['TURN_RESUMED', 'TURN_RESUMED'] })]
     for (const reader of readers) await next(reader)

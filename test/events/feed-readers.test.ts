@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { settled } from '../support/fake-clock.js'
-import { facts, next, ONE, openFeed, positions, range, rest, watch } from '../support/feed-world.js'
+import { facts, next, ONE, openFeed, positions, range, rest, subscribingBy, watch } from '../support/feed-world.js'
 import { sessionCompleted } from '../support/sample-events.js'
 
 describe('a slow reader', () => {
@@ -87,7 +87,7 @@ describe('leaving', () => {
     'abort and return complete a reader that waits for %s, close ends it with SHUTTING_DOWN, and all leave nothing behind (F4, F5)',
     async (what, wait) => {
       for (const leave of ['abort', 'return', 'close'] as const) {
-        const hanging = { coordinator: { subscribe: () => new Promise<never>(() => undefined) } }
+        const hanging = { coordinator: subscribingBy(() => new Promise<never>(() => undefined)) }
         const setup = openFeed(what === 'the acknowledgement' ? hanging : {})
         const controller = new AbortController()
         const reader = await wait(setup, controller.signal)

@@ -6,6 +6,7 @@ import type { EventType, RecordedEvent } from '../../server/session/events.js'
 import { createFakeClock, settled } from '../support/fake-clock.js'
 import { createLogStore, sessionNamed } from '../support/log-store.js'
 import { chunk, sessionCompleted, turnResumed } from '../support/sample-events.js'
+import { subscribingBy } from '../support/feed-world.js'
 
 const ONE = sessionNamed('one')
 const READERS = 3
@@ -110,7 +111,7 @@ class Run {
       return () => this.#subscribers.delete(callback)
     }
     const log = { warn: () => undefined }
-    const feed = createFeed({ store: this.store, coordinator: { subscribe }, clock: this.clock, log, pageSize: 5, maxBufferedEvents: 12 })
+    const feed = createFeed({ store: this.store, coordinator: subscribingBy(subscribe), clock: this.clock, log, pageSize: 5, maxBufferedEvents: 12 })
     this.store.write(ONE, [])
     const facts = new Set<EventType>(['TURN_RESUMED', 'SESSION_COMPLETED'])
     this.readers = Array.from({ length: READERS }, (_, index) => new Reader(feed, 0, index === 0 ? facts : undefined))

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../server/agents/define-agent.js'
 import { createRegistry } from '../../server/agents/registry.js'
 import { systemClock } from '../../server/clock.js'
-import { PerdureError } from '../../server/errors.js'
 import { createIdSource } from '../../server/ids.js'
 import { scripted } from '../../server/models/scripted.js'
 import type { StreamedEvent } from '../../server/session/events.js'
@@ -100,8 +99,21 @@ describe('a tool', () => {
     effects.keep(session, owedBy(session))
     effects.dismiss(rowsOf(calls))
     expect(aborted).toBe(false)
-    effects.stopAll(new PerdureError('SESSION_LEFT', 'the test is over'))
+    effects.stopAll()
     expect(aborted).toBe(true)
+  })
+
+  test('that has ended is not told that it is not asked for any more: nothing of it runs', async () => {
+    let signal: AbortSignal | null = null
+    const { effects, ended } = start(async (_input, context) => {
+      signal = context.signal
+      return 'done'
+    })
+    effects.keep(session, owedBy(session))
+    await ended.opened
+    effects.keep(session, [])
+    effects.stopAll()
+    expect(signal).toMatchObject({ aborted: false })
   })
 
   test('that the agent has no more is an error for the model', async () => {

@@ -27,6 +27,8 @@ export interface Life {
   readonly actions: readonly Action[]
   /** One for each process that drives the session, in turn; the last one is healthy. */
   readonly failures: readonly Failing[]
+  /** Which claims, from 1, find that too many before them led nowhere. */
+  readonly stalls: readonly number[]
 }
 
 const send = fc.record({ kind: fc.constant('send' as const), by: fc.constantFrom(ALICE, BOB), behaviour: fc.constantFrom(...BEHAVIOURS) })
@@ -48,6 +50,7 @@ const failing: fc.Arbitrary<Failing> = fc.oneof(
 export const life: fc.Arbitrary<Life> = fc.record({
   actions: fc.array(action, { minLength: 1, maxLength: 14 }),
   failures: fc.array(failing, { maxLength: 4 }),
+  stalls: fc.array(at, { maxLength: 2 }),
 })
 
 /** `release` ends every hanging call. `runs` names each run of the tool that must not run twice. */

@@ -109,6 +109,7 @@ describe('one statement each', () => {
 interface PlanNode {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
   readonly 'Index Cond'?: string
   readonly 'Recheck Cond'?: string
   readonly Plans?: readonly PlanNode[]
@@ -123,9 +124,29 @@ describe('plans', () => {
     expect(new Set(sent.map(({ name }) => name)).size).toBeGreaterThan(15)
   })
 
+  it('of a commit find the rows that it changes by their own keys, not among all rows of the session', async () => {
+    await runEverything()
+    const keys = new Set<string>()
+    for (const { name, text, values } of statementsByName()) {
+      if (!name.startsWith('commit-')) continue
+      for (const node of flatten(await explain(text, values))) if (node['Index Name'] !== undefined) keys.add(node['Index Name'])
+    }
+    expect([...keys].filter((key) => !/^(session|address)_/.test(key)).sort()).toEqual([
+      'checkpoint_pkey',
+      'delivery_pkey',
+      'step_pkey',
+      'tool_call_pkey',
+      'turn_pkey',
+    ])
+  })
+
+  function statementsByName() {
+    return new Map(sent.map((statement) => [statement.name, statement])).values()
+  }
+
   async function scansNow(): Promise<readonly unknown[]> {
     const scans = []
-    for (const { name, text, values } of new Map(sent.map((statement) => [statement.name, statement])).values()) {
+    for (const { name, text, values } of statementsByName()) {
       for (const node of flatten(await explain(text, values))) if (readsAll(node)) scans.push([name, node])
     }
     return scans
@@ -159,7 +180,7 @@ describe('plans', () => {
     const two = { ...session, revision: 1 }
     await store.commit(two, newCommit(two, { checkpoint: acting(checkpoint, turn, stepId, [call]), newCalls: [call], closedStep }), TTL_MS)
     const three = { ...session, revision: 2 }
-    const closing = { changedCalls: [call], closedTurn: closedTurn(turn.id, clock) }
+    const closing = { changedCalls: [call], closedTurn: closedTurn(turn.id, clock), openedStep: { ...step, attempt: 2 } }
     await store.deliver(session.facts.id, message(clock), key)
     await store.deliver(session.facts.id, message(clock), newKey())
     await store.commit(three, endingCommit(three, clock, closing), TTL_MS)

@@ -10,6 +10,11 @@ import { turnResumed } from './sample-events.js'
 export const ONE = sessionNamed('one')
 export const TWO = sessionNamed('two')
 
+/** A coordinator of which nothing but `subscribe` matters. */
+export function subscribingBy(subscribe: FeedOptions['coordinator']['subscribe']): FeedOptions['coordinator'] {
+  return { subscribe, onGap: () => () => undefined }
+}
+
 export function openFeed(options: Partial<FeedOptions> = {}) {
   const clock = createFakeClock()
   const store = createLogStore()

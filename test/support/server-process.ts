@@ -1,4 +1,4 @@
-/** The built server as a process of its own, to be killed. */
+/** The built server as a process of its own, to be killed and frozen. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -15,12 +15,17 @@ export interface ServerProcessOptions {
   readonly cwd: string
 }
 export interface ServerProcess {
+  /** Of its GraphQL endpoint. A worker has the port, and no such endpoint there. */
   readonly url: string
+  readonly port: number
   readonly pid: number
   /** What it wrote to stderr. */
   log(): string
   /** Sends the signal and waits for the end; answers the exit code, null when the signal ended it. */
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>
+  /** Stops it in the middle of whatever it does (SIGSTOP), until `thaw`. */
+  freeze(): void
+  thaw(): void
 }
 
 /** Resolves once it answers. */
@@ -32,11 +37,12 @@ export async function startServerProcess({ agents, port, env, cwd }: ServerProce
   })
   let errors = ''
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
-  const banner = await Promise.race([firstLine(child), once(child, 'exit').then(() => null)])
-  if (banner === null || child.pid === undefined) throw new Error(`the server did not start:\n${errors}`)
+  const isReady = await Promise.race([printsBanner(child), once(child, 'exit').then(() => false)])
+  if (!isReady || child.pid === undefined) throw new Error(`the server did not start:\n${errors}`)
   const { pid } = child
   return {
-    url: banner.graphql,
+    url: `http://127.0.0.1:${port}/graphql`,
+    port,
     pid,
     log: () => errors,
     async kill(signal) {
@@ -46,18 +52,22 @@ export async function startServerProcess({ agents, port, env, cwd }: ServerProce
       await ended
       return child.exitCode
     },
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
   }
 }
 
-async function firstLine(child: ChildProcess): Promise<{ readonly graphql: string }> {
+/** True with the first line, which is a banner; false when the process ends without one. */
+async function printsBanner(child: ChildProcess): Promise<boolean> {
   let text = ''
   for await (const chunk of child.stdout ?? []) {
     text += String(chunk)
     if (text.includes('\n')) break
   }
   child.stdout?.resume()
+  if (text === '') return false
   const parsed: unknown = JSON.parse(text)
-  if (typeof parsed === 'object' && parsed !== null && 'graphql' in parsed) return { graphql: String(parsed.graphql) }
+  if (typeof parsed === 'object' && parsed !== null && 'pid' in parsed) return true
   throw new Error(`not a banner: ${text}`)
 }
 

@@ -7,6 +7,6 @@ if redis.call('HGET', HOLDER, session) ~= SELF then
 end
 local was_woken = let_go(session)
 if was_woken or ARGV[4] == '1' then
-  redis.call('ZADD', DUE, 'LT', NOW, session)
+  enqueue(session, NOW)
   offer()
 end

@@ -3,10 +3,11 @@
 -- Out   in how many microseconds the next one is due, -1 for none; then the sessions that the process holds from now on
 --
 -- A process that gets less than it asked for is told of the next one; one that asks for none has no free slot and passes on what it
--- was told. A hold that has run out is nobody's; who was woken meanwhile is due.
+-- was told. A hold that has run out, its holder having died or never heard of it, makes the session due.
 local wanted, ttl = tonumber(ARGV[3]), tonumber(ARGV[4])
 for _, session in ipairs(redis.call('ZRANGEBYSCORE', HELD, '-inf', NOW, 'LIMIT', 0, 100)) do
-  if let_go(session) then redis.call('ZADD', DUE, 'LT', NOW, session) end
+  let_go(session)
+  enqueue(session, NOW)
 end
 
 local taken = {}

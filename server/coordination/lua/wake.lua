@@ -2,7 +2,7 @@
 -- ARGV  3 session, 4 delay, 5 time to live of a hold, or 0 when the process has no free slot
 -- Out   1: the process holds it now and drives it; 0: its holder was nudged, or it waits in the queue.
 --
--- Of two times the earlier counts. The process that asks comes first: it saves the way through another one.
+-- The process that asks comes first: it saves the way through another one.
 local session, delay, ttl = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 if delay == 0 then
   if is_held(session) then
@@ -16,6 +16,6 @@ if delay == 0 then
     return 1
   end
 end
-redis.call('ZADD', DUE, 'LT', NOW + delay, session)
+enqueue(session, NOW + delay)
 offer()
 return 0

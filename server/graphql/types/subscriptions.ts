@@ -1,16 +1,17 @@
 import type { GraphQLError } from 'graphql'
+import type { EventBatch } from '../../events/event-batch.js'
 import { builder } from '../builder.js'
 import { toCursor } from '../event-cursor.js'
 import { MAX_REPLAY } from '../limits.js'
 import { followChanges, type SessionChange as Change } from '../session-changes.js'
-import { followSession, type Batch, type SessionEventsAnswer } from '../session-events.js'
+import { followSession, type SessionEventsAnswer } from '../session-events.js'
 import { SessionEvent, SessionEventType } from './event.js'
 import { SessionFilterInput } from './filter.js'
 import { SessionRef } from './inputs.js'
 import { InvalidInputError, NotFoundError } from './problem.js'
 import { Session } from './session.js'
 
-const SessionEventsBatch = builder.objectRef<Batch>('SessionEventsBatch').implement({
+const SessionEventsBatch = builder.objectRef<EventBatch>('SessionEventsBatch').implement({
   description: 'Events of whole commits. An empty batch is a heartbeat; one comes after 15 seconds of silence.',
   fields: (t) => ({
     events: t.field({ type: [SessionEvent], description: 'In the order of the log.', resolve: ({ events }) => events }),
@@ -22,7 +23,7 @@ const SessionEventsBatch = builder.objectRef<Batch>('SessionEventsBatch').implem
 const SessionEventsResult = builder.unionType('SessionEventsResult', {
   description: 'A batch of events, or why there are none.',
   types: [SessionEventsBatch, NotFoundError, InvalidInputError],
-  resolveType: ({ __typename }) => __typename,
+  resolveType: (answer) => ('__typename' in answer ? answer.__typename : 'SessionEventsBatch'),
 })
 
 builder.subscriptionField('sessionEvents', (t) =>

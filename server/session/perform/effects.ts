@@ -48,13 +48,12 @@ export class Effects {
     const keys = new Set(owed.map((effect) => effect.key))
     for (const [key, running] of this.#running) {
       if (keys.has(key)) continue
-      running.abort.abort(new PerdureError('EFFECT_STOPPED', 'this is not asked for any more'))
+      stop(running, 'EFFECT_STOPPED', 'this is not asked for any more')
       this.#running.delete(key)
     }
     for (const effect of owed) {
-      if (!this.#running.has(effect.key)) this.#start(session, effect)
-      if (effect.kind === 'run-tool' && effect.aborted)
-        this.#running.get(effect.key)?.abort.abort(new PerdureError('CANCELLED', 'the call is cancelled'))
+      const running = this.#running.get(effect.key) ?? this.#start(session, effect)
+      if (effect.kind === 'run-tool' && effect.aborted) stop(running, 'CANCELLED', 'the call is cancelled')
     }
   }
 
@@ -66,42 +65,43 @@ export class Effects {
   /** Stops the step's call of the model and answers what it had said; the same again when asked again. */
   interruptModel(step: ModelStep): readonly Block[] {
     const running = this.#running.get(modelKey(step))
-    running?.abort.abort(new PerdureError('EFFECT_STOPPED', 'the call of the model is not asked for any more'))
-    return running?.model?.said() ?? []
+    if (running === undefined) return []
+    stop(running, 'EFFECT_STOPPED', 'the call of the model is not asked for any more')
+    return running.model?.said() ?? []
   }
 
   /** Stops the tools whose calls are about to be settled without their answer: nothing of them is shown after that. */
   dismiss(settled: readonly CallRow[]): void {
     for (const { id, result } of settled) {
       const running = this.#running.get(id)
-      if (result !== null && running?.outcome === null) running.abort.abort(new PerdureError('CANCELLED', 'the call is not waited for'))
+      if (result !== null && running !== undefined) stop(running, 'CANCELLED', 'the call is not waited for')
     }
   }
 
-  stopAll(reason: PerdureError): void {
-    for (const { abort } of this.#running.values()) abort.abort(reason)
+  stopAll(): void {
+    for (const running of this.#running.values()) stop(running, 'SESSION_LEFT', 'this process does not drive the session any more')
     this.#running.clear()
   }
 
-  #start(session: Session, effect: Effect): void {
+  #start(session: Session, effect: Effect): Running {
     const abort = new AbortController()
     if (effect.kind === 'call-model') {
       const { agent, stream, clock, ids, loadHistory } = this.#ports
       const history = loadHistory(session)
       const { turn, step } = effect
       const model = callModel({ agent, turn, step, cacheKey: session.facts.id, history, stream, ids, clock, signal: abort.signal })
-      this.#watch(effect.key, { abort, model, outcome: null }, model.ended)
-    } else {
-      this.#watch(effect.key, { abort, model: null, outcome: null }, this.#runTool(session, effect, abort.signal))
+      return this.#watch(effect.key, { abort, model, outcome: null }, model.ended)
     }
+    return this.#watch(effect.key, { abort, model: null, outcome: null }, this.#runTool(session, effect, abort.signal))
   }
 
-  #watch(key: string, running: Running, ended: Promise<Outcome>): void {
+  #watch(key: string, running: Running, ended: Promise<Outcome>): Running {
     this.#running.set(key, running)
     void ended.then((outcome) => {
       running.outcome = outcome
       if (this.#running.get(key) === running) this.#ports.onOutcome()
     })
+    return running
   }
 
   async #runTool(session: Session, effect: Extract<Effect, { kind: 'run-tool' }>, signal: AbortSignal): Promise<Outcome> {
@@ -138,4 +138,9 @@ export class Effects {
       log: this.#ports.log.with({ session: id, turn: turn.id, call: callId }),
     }
   }
+}
+
+/** One that has ended has nothing left to stop. */
+function stop({ abort, outcome }: Running, code: string, message: string): void {
+  if (outcome === null && !abort.signal.aborted) abort.abort(new PerdureError(code, message))
 }

@@ -4,6 +4,9 @@
  *
  * A commit is made of the parts that it needs; which ones is its shape, and the letters of the shape are part of the prepared
  * statement's name.
+ *
+ * Rows are found by their id alone. That they are the session's is tested in words that no index can serve, IS NOT DISTINCT FROM: a plan
+ * that is made while the tables are small, and kept while they grow, would as soon go through all rows that the session ever had.
  */
 import { CHECKPOINT_VERSION, type Checkpoint } from '../../session/checkpoint.js'
 import type { ClosedStep, ClosedTurn, Commit, SessionChange, SettledDelivery, StepRow, TurnRow } from '../../session/commit.js'
@@ -93,7 +96,7 @@ function closeTurn(parameter: string): string {
   UPDATE turn SET status = x.status, output = x.output, error = x.error, usage = x.usage, active_ms = x.active_ms,
     ended_at = ${toMoment('x.ended_at')}
   FROM head, json_to_record(${parameter}::json) AS x(${TURN_END})
-  WHERE turn.id = (${parameter}::json ->> 'id') AND turn.session_id = $1)`
+  WHERE turn.id = (${parameter}::json ->> 'id') AND turn.session_id IS NOT DISTINCT FROM $1)`
 }
 
 /** The first attempt. */
@@ -110,7 +113,7 @@ function reopenStep(parameter: string): string {
   UPDATE step SET attempt = x.attempt, status = 'RUNNING', model = x.model, started_at = ${toMoment('x.started_at')},
     text = NULL, reasoning = NULL, finish_reason = NULL, usage = NULL, error = NULL, ended_at = NULL
   FROM head, json_to_record(${parameter}::json) AS x(attempt int, model text, started_at float8)
-  WHERE step.id = (${parameter}::json ->> 'id') AND step.session_id = $1)`
+  WHERE step.id = (${parameter}::json ->> 'id') AND step.session_id IS NOT DISTINCT FROM $1)`
 }
 
 function toStepRecord({ id, turnId, index, attempt, model, startedAt }: StepRow): SafeText {
@@ -123,7 +126,7 @@ function closeStep(parameter: string): string {
     error = x.error, ended_at = ${toMoment('x.ended_at')}
   FROM head, json_to_record(${parameter}::json) AS x(status "StepStatus", text text, reasoning text, finish_reason "FinishReason",
     usage jsonb, error jsonb, ended_at float8)
-  WHERE step.id = (${parameter}::json ->> 'id') AND step.session_id = $1)`
+  WHERE step.id = (${parameter}::json ->> 'id') AND step.session_id IS NOT DISTINCT FROM $1)`
 }
 
 function toStepEnd({ id, status, text, reasoning, usage, error, finishReason, endedAt }: ClosedStep): SafeText {
@@ -147,7 +150,7 @@ function updateCalls(parameter: string): string {
   UPDATE tool_call SET status = x.status, started_at = ${toMoment('x.started_at')}, output = x.output, result_text = x.result_text,
     error = x.error, truncated_bytes = x.truncated_bytes, ended_at = ${toMoment('x.ended_at')}
   FROM head, changes x
-  WHERE tool_call.id = ANY(ARRAY(SELECT id FROM changes)) AND tool_call.id = x.id AND tool_call.session_id = $1)`
+  WHERE tool_call.id = ANY(ARRAY(SELECT id FROM changes)) AND tool_call.id = x.id AND tool_call.session_id IS NOT DISTINCT FROM $1)`
 }
 
 function settleDeliveries(parameter: string): string {
@@ -156,7 +159,7 @@ function settleDeliveries(parameter: string): string {
 ), settled AS (
   UPDATE delivery SET status = x.status, turn_id = x.turn_id, rejection = x.rejection, settled_at = ${toMoment('x.at')}
   FROM head, outcomes x
-  WHERE delivery.id = ANY(ARRAY(SELECT id FROM outcomes)) AND delivery.id = x.id AND delivery.session_id = $1)`
+  WHERE delivery.id = ANY(ARRAY(SELECT id FROM outcomes)) AND delivery.id = x.id AND delivery.session_id IS NOT DISTINCT FROM $1)`
 }
 
 function toSettledRecord(delivery: SettledDelivery): object {

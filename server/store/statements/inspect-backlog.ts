@@ -1,6 +1,8 @@
 /**
  * inspect-backlog: sessions that should have been taken and were not, by agent; and open ones that a newer release wrote.
  * In: checkpoint version of this release, how long due, where to stop counting. Out: groups, counts.
+ *
+ * A session that lost its driver is due since the lease ran out; its wake time is from before it was driven.
  */
 import { CHECKPOINT_VERSION } from '../../session/checkpoint.js'
 import { defineStatement, type Database } from '../database.js'
@@ -28,10 +30,10 @@ const MOST = 10_000
 const WAITING = defineStatement<WaitingGroup>(
   'inspect-waiting',
   `SELECT s.agent_name AS agent, c.version <= $1 AS readable, count(*)::int AS sessions,
-  extract(epoch FROM now() - min(h.wake_at))::float8 AS "oldestS"
+  extract(epoch FROM now() - min(h.since))::float8 AS "oldestS"
 FROM (
-  SELECT session_id, wake_at FROM session_head
-  WHERE wake_at <= now() - $2 * interval '1 second' AND (lease_until IS NULL OR lease_until < now()) AND open
+  SELECT session_id, GREATEST(wake_at, lease_until) AS since FROM session_head
+  WHERE wake_at <= now() - $2 * interval '1 second' AND (lease_until IS NULL OR lease_until < now() - $2 * interval '1 second') AND open
   ORDER BY wake_at LIMIT $3
 ) h JOIN session s ON s.id = h.session_id JOIN checkpoint c ON c.session_id = h.session_id
 GROUP BY 1, 2 ORDER BY 4 DESC`,

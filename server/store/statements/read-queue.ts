@@ -1,6 +1,8 @@
 /**
  * read-queue: how many sessions are due and driven by nobody, and for how long the first has been.
  * In: agents of this process, checkpoint version it reads, where to stop counting. Out: one row.
+ *
+ * A session that lost its driver is due since the lease ran out; its wake time is from before it was driven.
  */
 import { CHECKPOINT_VERSION } from '../../session/checkpoint.js'
 import type { QueueState } from '../../session/meter.js'
@@ -11,8 +13,8 @@ const MOST = 10_000
 
 const READ_QUEUE = defineStatement<{ readonly due: number; readonly oldest_ms: number | null }>(
   'read-queue',
-  `SELECT count(*)::int AS due, (extract(epoch FROM now() - min(q.wake_at)) * 1000)::float8 AS oldest_ms FROM (
-  SELECT h.wake_at FROM session_head h JOIN session s ON s.id = h.session_id JOIN checkpoint c ON c.session_id = h.session_id
+  `SELECT count(*)::int AS due, (extract(epoch FROM now() - min(q.since)) * 1000)::float8 AS oldest_ms FROM (
+  SELECT GREATEST(h.wake_at, h.lease_until) AS since FROM session_head h JOIN session s ON s.id = h.session_id JOIN checkpoint c ON c.session_id = h.session_id
   WHERE h.wake_at <= now() AND (h.lease_until IS NULL OR h.lease_until < now()) AND h.open
     AND s.agent_name = ANY($1::text[]) AND c.version <= $2
   ORDER BY h.wake_at LIMIT $3

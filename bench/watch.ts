@@ -1,0 +1,37 @@
+/** Times one turn after the other by the events of its session. */
+import { systemClock } from '../server/clock.js'
+import type { RecordedEvent } from '../server/session/events.js'
+import type { Spoken } from './speaker.js'
+
+export interface Watch {
+  hear(events: readonly Pick<RecordedEvent, 'type'>[]): void
+  /** From the call of `send`, which resolves when the message is accepted, until the session rests again. Throws when the turn fails. */
+  during(send: () => Promise<void>): Promise<Spoken>
+}
+
+interface Turn {
+  firstAt: number | null
+  resolve(restedAt: number): void
+  reject(reason: Error): void
+}
+
+export function createWatch(): Watch {
+  let turn: Turn | null = null
+  return {
+    hear(events) {
+      if (events.length === 0 || turn === null) return
+      turn.firstAt ??= systemClock.monotonic()
+      if (events.some(({ type }) => type === 'TURN_FAILED')) turn.reject(new Error('a turn of the bench failed'))
+      if (events.some(({ type }) => type === 'SESSION_WAITING')) turn.resolve(systemClock.monotonic())
+    },
+    async during(send) {
+      const current: Turn = { firstAt: null, resolve: () => undefined, reject: () => undefined }
+      const rested = new Promise<number>((resolve, reject) => Object.assign(current, { resolve, reject }))
+      turn = current
+      const sentAt = systemClock.monotonic()
+      const [acceptedAt, restedAt] = await Promise.all([send().then(() => systemClock.monotonic()), rested])
+      turn = null
+      return { acceptedMs: acceptedAt - sentAt, firstEventMs: (current.firstAt ?? restedAt) - sentAt, turnMs: restedAt - sentAt }
+    },
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Many sessions, some of them followed, on three workers that are killed, stopped and frozen in turn while Redis is emptied and killed: every
+ * turn ends, every log and history is sound, and nothing is left over. A minute of it; TEST_SOAK_MS=180000 for three.
+ */
+import { setMaxListeners } from 'node:events'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TurnResult } from '../../sdk/index.js'
+import { storedId } from '../../server/ids.js'
+import { createTestDatabase, type TestDatabase } from '../support/databases.js'
+import { expectSound } from '../support/expect-sound.js'
+import { startRedisServer, type RedisServer } from '../support/redis-server.js'
+import type { ServerProcess } from '../support/server-process.js'
+import { pause, wreakHavoc } from './chaos.js'
+import { Stage, type Scene } from './stage.js'
+
+const SOAK_MS = Number(process.env['TEST_SOAK_MS'] ?? '60000')
+const SESSIONS = 200
+const FOLLOWED = 20
+const TURNS = 20
+const LEASE_TTL_MS = 2000
+const PACE_MS = 3000
+/** After the last mishap: a lease, a sweep, and what is queued by then. */
+const SETTLE_MS = 60_000
+/** Connections to PostgreSQL of one process. */
+const POOL_SIZE = 10
+/** What an api process may have grown by from the middle of the soak to its end, bytes. */
+const GROWTH = 64 * 1024 * 1024
+
+let redis: RedisServer
+let database: TestDatabase
+let stage: Stage
+let apis: readonly [ServerProcess, ServerProcess]
+let workers: readonly ServerProcess[]
+
+beforeAll(async () => {
+  ;[redis, database] = await Promise.all([startRedisServer(), createTestDatabase()])
+  stage = await Stage.create({ databaseUrl: database.url, redis: { url: redis.url, prefix: 'soak' }, leaseTtlMs: LEASE_TTL_MS })
+  await stage.openGate('soak')
+  const { deployment } = stage
+  apis = await deployment.startTwo('api')
+  workers = [...(await deployment.startTwo('worker')), await deployment.start({ role: 'worker' })]
+}, 120_000)
+afterAll(async () => {
+  await stage.close()
+  await database.drop()
+  await redis.close()
+})
+
+/** Every other turn runs a tool. */
+function textOf(turn: number): string {
+  return turn % 2 === 0 ? 'charge soak' : `message ${turn}`
+}
+
+/** The turns of one session, one after the other, spread over the soak; answers how they ended. */
+async function converse(scene: Pick<Scene, 'session' | 'result'>, deadline: AbortSignal): Promise<readonly TurnResult[]> {
+  const results = [await scene.result]
+  for (let turn = 1; turn < TURNS; turn += 1) {
+    await pause((SOAK_MS / TURNS) * (0.5 + Math.random() / 2))
+    results.push(await scene.session.send(textOf(turn)).result({ signal: deadline }))
+  }
+  return results
+}
+
+async function openUnfollowed(index: number, deadline: AbortSignal): Promise<Pick<Scene, 'session' | 'result'>> {
+  const turn = stage.deployment
+    .client(apis[index % 2 === 0 ? 0 : 1])
+    .agent('crash')
+    .send(textOf(0))
+  const { session } = await turn.accepted
+  return { session, result: turn.result({ signal: deadline }) }
+}
+
+async function residentBytes({ url }: ServerProcess): Promise<number> {
+  const text = await (await fetch(new URL('/metrics', url))).text()
+  return Number(/^process_resident_memory_bytes\S* (\S+)$/m.exec(text)?.[1])
+}
+
+test(
+  `${SESSIONS} sessions outlast a minute of kills, freezes and flushes, and leave nothing behind`,
+  { timeout: SOAK_MS + SETTLE_MS + 120_000 },
+  async () => {
+    const havoc = new AbortController()
+    const deadline = AbortSignal.timeout(SOAK_MS + SETTLE_MS + 60_000)
+    setMaxListeners(0, deadline, havoc.signal)
+    const mishaps = wreakHavoc({ stage, redis, workers, paceMs: PACE_MS, leaseTtlMs: LEASE_TTL_MS, signal: havoc.signal })
+    const followed = await Promise.all(Array.from({ length: FOLLOWED }, () => stage.open(textOf(0), apis)))
+    const others = await Promise.all(Array.from({ length: SESSIONS - FOLLOWED }, (_, index) => openUnfollowed(index, deadline)))
+    const talks = [...followed, ...others].map((scene) => converse(scene, deadline))
+    await pause(SOAK_MS / 2)
+    const before = await Promise.all(apis.map(residentBytes))
+    await pause(SOAK_MS / 2)
+    havoc.abort()
+    const { done, running } = await mishaps
+    expect(new Set(done).size, done.join(', ')).toBe(5)
+
+    const results = (await Promise.all(talks)).flat()
+    const unfinished = results.filter(({ status }) => status !== 'completed')
+    expect(unfinished).toEqual([])
+    expect(results).toHaveLength(SESSIONS * TURNS)
+
+    for (const scene of followed) await scene.finish()
+    for (const { session } of others) {
+      await session.end()
+      await expectSound(stage.database.store, storedId('ses', session.id))
+    }
+    await expectNothingLeft([...apis, ...running], before)
+  },
+)
+
+/** Connections, channels, keys and memory are those of processes at rest. */
+async function expectNothingLeft(processes: readonly ServerProcess[], before: readonly number[]): Promise<void> {
+  const rows = await stage.database.prisma.$queryRaw<{ count: bigint }[]>`
+    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'perdure'`
+  // One more pool: the test's own.
+  expect(Number(rows[0]?.count)).toBeLessThanOrEqual(POOL_SIZE * (processes.length + 1))
+  const clients = String(await redis.command('CLIENT', 'LIST'))
+    .split('\n')
+    .filter((line) => line !== '')
+  // Beside the one that asks.
+  expect(clients.length - 1).toBe(2 * processes.length)
+  await expect.poll(async () => (await listOf('PUBSUB', 'CHANNELS', 'soak:*')).length, { timeout: 5000 }).toBe(processes.length + 1)
+  expect(await redis.command('ZCARD', '{soak}:due')).toBe(0)
+  expect(await redis.command('SCARD', '{soak}:woken')).toBe(0)
+  await expect.poll(async () => redis.command('ZCARD', '{soak}:held'), { timeout: 5000 }).toBe(0)
+  for (const [index, api] of apis.entries()) expect((await residentBytes(api)) - (before[index] ?? 0)).toBeLessThan(GROWTH)
+}
+
+async function listOf(...command: readonly [string, ...string[]]): Promise<readonly unknown[]> {
+  const [name, ...args] = command
+  const reply = await redis.command(name, ...args)
+  return Array.isArray(reply) ? reply : []
+}

@@ -1,0 +1,61 @@
+/** A process stopped with SIGSTOP for longer than its leases live, and woken when another one has taken what it was driving. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../support/databases.js'
+import { startRedisServer, type RedisServer } from '../support/redis-server.js'
+import { Stage } from './stage.js'
+
+let redis: RedisServer
+let database: TestDatabase
+let stage: Stage
+
+beforeAll(async () => {
+  ;[redis, database] = await Promise.all([startRedisServer(), createTestDatabase()])
+  stage = await Stage.create({ databaseUrl: database.url, redis: { url: redis.url, prefix: 'crash' }, leaseTtlMs: 2000 })
+})
+afterAll(async () => {
+  await stage.close()
+  await database.drop()
+  await redis.close()
+})
+
+test('frozen past its leases and woken: it changes nothing, and subscribers through it see what the other one did, once (R2)', async () => {
+  const { deployment } = stage
+  // The sleeper also serves one of the two subscribers of each session.
+  const roles = ['all', 'api', 'worker'] as const
+  const [sleeper, api, other] = await Promise.all(roles.map((role) => deployment.start({ role })))
+  if (sleeper === undefined || api === undefined || other === undefined) throw new Error('three processes')
+  other.freeze()
+  const scenes = await Promise.all(['story a', 'charge a', 'look a'].map((text) => stage.open(text, [sleeper, api])))
+  const [streaming, running, repeatable] = scenes
+  if (streaming === undefined || running === undefined || repeatable === undefined) throw new Error('three scenes')
+  await streaming.until('LLM_CHUNK')
+  await running.until('TOOL_CALL_START')
+  await expect.poll(async () => (await stage.startedCalls()).length).toBe(2)
+
+  const ownersOf = () => Promise.all(scenes.map(async (scene) => (await scene.head()).owner))
+  const before = await ownersOf()
+  sleeper.freeze()
+  other.thaw()
+  await expect.poll(async () => (await ownersOf()).map((owner, index) => owner === before[index]), { timeout: 20_000 }).not.toContain(true)
+  await stage.openGate('a')
+  await Promise.all(scenes.map((scene) => scene.witnesses[1].until('TURN_COMPLETED')))
+  const heads = await Promise.all(scenes.map((scene) => scene.head()))
+
+  sleeper.thaw()
+  // By then each of its drives has ended, with whatever it had in hand.
+  await expect
+    .poll(() => scenes.filter((scene) => sleeper.log().includes(`"session":"${scene.id}"`)).length, { timeout: 20_000 })
+    .toBe(scenes.length)
+  for (const scene of scenes) expect(await scene.result).toMatchObject({ status: 'completed' })
+  expect(await Promise.all(scenes.map((scene) => scene.head()))).toEqual(heads)
+
+  const ends = (await running.finish()).flatMap((event) => (event.type === 'TOOL_CALL_END' ? [event.data.status] : []))
+  expect(ends).toEqual(['ABANDONED'])
+  const log = await streaming.finish()
+  expect(log.map(({ type }) => type)).toContain('STEP_INTERRUPTED')
+  expect(log.filter((event) => event.type === 'MESSAGE_COMPLETED')).toHaveLength(1)
+  await repeatable.finish()
+  const looks = (await stage.startedCalls()).filter(({ name }) => name === 'look')
+  expect(looks.map(({ pid }) => pid === sleeper.pid)).toEqual([true, ...looks.slice(1).map(() => false)])
+  expect(looks.length).toBeGreaterThan(1)
+})
