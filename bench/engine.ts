@@ -12,6 +12,7 @@ import { createGraphqlHandler } from '../server/graphql/http.js'
 import { createIdSource, type IdSource, type WorkerId } from '../server/ids.js'
 import { createIntake, type Intake } from '../server/session/intake.js'
 import { NO_METER } from '../server/session/meter.js'
+import { createRecentHistories } from '../server/session/perform/recent-histories.js'
 import type { Coordinator, Log, LogFields, SessionStore } from '../server/session/ports.js'
 import type { Principal } from '../server/session/principal.js'
 import type { Database } from '../server/store/database.js'
@@ -77,6 +78,7 @@ export async function startEngine({ place, poolSize, warn }: EngineOptions): Pro
   const pool = startWorkerPool({
     ...{ store, coordinator, writer, agents, clock, ids, log, owner, slots: SLOTS, leaseTtlMs, meter: NO_METER },
     random: Math.random,
+    histories: createRecentHistories({ clock }),
     renewsLeases: !isEmbedded,
     sweepIntervalMs: SWEEP_INTERVAL_MS,
     onTurnEnded: () => undefined,

@@ -14,6 +14,7 @@ import { createIdSource, type IdSource } from './ids.js'
 import { meterStore } from './observability/metered-store.js'
 import { createIntake, type Intake } from './session/intake.js'
 import type { Meter } from './session/meter.js'
+import { createRecentHistories } from './session/perform/recent-histories.js'
 import type { Coordinator, Log, ProcessPresence, SessionStore } from './session/ports.js'
 import type { OpenStore } from './store/open.js'
 import { startWorkerPool, type EndedTurn, type WorkerPool } from './worker/pool.js'
@@ -89,6 +90,7 @@ function startPool({ log, meter, agents, opened, onTurnEnded }: EngineOptions, p
     ...{ log: log.with({ worker: self.id }), meter, agents, onTurnEnded },
     clock: opened.clock,
     random: Math.random,
+    histories: createRecentHistories({ clock: opened.clock }),
     owner: self.id,
     slots: self.slots,
     renewsLeases: opened.database.kind !== 'embedded',

@@ -10,7 +10,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { findPrograms } from './support/postgres-server.js'
 
-const CONNECT_TIMEOUT_MS = 3000
+const CONNECT_TIMEOUT_MS = 10_000
 const POSTGRES_URL = process.env['TEST_DATABASE_URL'] ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
 const REDIS_URL = process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:6379'
 const run = promisify(execFile)

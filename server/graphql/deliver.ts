@@ -42,7 +42,7 @@ export async function deliver(
   key: string | null,
 ): Promise<Accepted | Ended | Refused> {
   const { services, caller, sessions } = context
-  if (target.kind === 'session' && (await sessions.load(target.id)) === null) return problems.noSession(target.id)
+  if (target.kind === 'session' && !(await sessions.canSee(target.id))) return problems.noSession(target.id)
   const outcome = await services.intake.deliver(toPrincipal(caller), toSendTarget(target, context), content, key)
   return isRefusal(outcome) ? toProblem(outcome, target, context) : outcome
 }
@@ -61,7 +61,7 @@ function toSendTarget(target: Target, { sessions }: GraphqlContext): SendTarget 
     case 'create':
       return target
     case 'address':
-      return { ...target, mayReach: async (holder: SessionId) => (await sessions.load(holder)) !== null }
+      return { ...target, mayReach: (holder: SessionId) => sessions.canSee(holder) }
     default:
       return assertNever(target)
   }

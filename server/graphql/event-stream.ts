@@ -28,7 +28,11 @@ export type SendEvents = (opened: Opened, response: ServerResponse) => Promise<v
 export function createSendEvents(clock: Clock, mask: MaskError): SendEvents {
   const nextTurn = createNextTurn()
   return async ({ parts, toEvent }, response) => {
+    // Whoever has gone before is not told of again.
+    if (response.destroyed) return
     const leave = (): void => void parts.return?.().catch(() => undefined)
+    // It lasts, whatever limit of idle time the server has.
+    response.socket?.setTimeout(0).setNoDelay(true).setKeepAlive(true)
     const stopComments = sendComments(response, clock)
     response.once('close', leave)
     try {

@@ -47,18 +47,25 @@ export function createGraphqlHandler(services: GraphqlServices, options: Graphql
     plugins: [requireJson(), limitCost(), keepSubscriptions(createSharedEvents(maskError), subscriptions), streamThroughProxies()],
   })
 
+  /** Sends the answer, or only its head when events follow. Nothing of asking is kept while they do. */
+  async function ask(request: IncomingMessage, response: ServerResponse): Promise<Opened | undefined> {
+    const answer = await yoga.handleNodeRequestAndResponse(request, response, {})
+    const body = answer.body === null ? null : await answer.text()
+    if (response.destroyed) return undefined
+    const subscription = subscriptions.get(answer)
+    response.writeHead(answer.status, answer.statusText, Object.fromEntries(answer.headers))
+    if (subscription === undefined) response.end(body)
+    return subscription
+  }
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path] = (request.url ?? '').split('?')
     if (graphiql !== null && path === '/graphql' && isForBrowser(request)) {
       await graphiql.serve(request, response)
       return
     }
-    const answer = await yoga.handleNodeRequestAndResponse(request, response, {})
-    const subscription = subscriptions.get(answer)
-    const body = answer.body === null ? null : await answer.text()
-    response.writeHead(answer.status, answer.statusText, Object.fromEntries(answer.headers))
-    if (subscription === undefined) response.end(body)
-    else await sendEvents(subscription, response)
+    const subscription = await ask(request, response)
+    if (subscription !== undefined) await sendEvents(subscription, response)
   }
 
   return (request, response) => {
@@ -72,7 +79,9 @@ export function createGraphqlHandler(services: GraphqlServices, options: Graphql
 async function openRequest(request: Request, authenticate: Authenticate, services: GraphqlServices): Promise<GraphqlContext> {
   const caller = await authenticate(request)
   if (caller === null) throw unauthenticated()
-  return createContext(services, caller, async () => authenticate(request))
+  const { url, method, headers } = request
+  // Without the body: it would be kept as long as a subscription that is asked again.
+  return createContext(services, caller, async () => authenticate(new Request(url, { method, headers })))
 }
 
 /** Pages from this machine, on whatever port, may ask; in production everything is same-origin, or behind a proxy that decides. */

@@ -86,12 +86,15 @@ export function keepSubscriptions(events: SharedEvents, opened: WeakMap<Response
   const asked = new WeakMap<Request, Opened>()
   return {
     onSubscribe({ args: { contextValue }, setSubscribeFn }) {
-      setSubscribeFn(async (args: ExecutionArgs) => {
+      // Yoga's part of the context has the whole text of the request, which nobody needs as long as the subscription lasts.
+      const { request, params: _, ...context } = contextValue
+      setSubscribeFn(async (given: ExecutionArgs) => {
+        const args = { ...given, contextValue: context }
         const source = await createSourceEventStream(args)
         // Without a path an error is about the request: nothing was asked of the field yet.
         if (!isAsyncIterable(source))
           return { errors: source.errors?.map((error) => (error.path === undefined ? badVariables(error) : error)) }
-        asked.set(contextValue.request, { parts: partsOf(source), toEvent: events.prepare(args) })
+        asked.set(request, { parts: partsOf(source), toEvent: events.prepare(args) })
         // What yoga negotiates about. It is not iterated when an event stream is accepted, and nothing else can be.
         return mapAsyncIterator(source, (item) => execute({ ...args, rootValue: item }))
       })

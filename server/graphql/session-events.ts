@@ -54,7 +54,7 @@ async function* answer(
 }
 
 async function checkVisible(sessionId: string, caller: Caller, { services }: GraphqlContext): Promise<NotFound | null> {
-  return (await createSessions(services.prisma, caller).load(sessionId)) === null ? noSession(sessionId) : null
+  return (await createSessions(services.prisma, caller).canSee(sessionId)) ? null : noSession(sessionId)
 }
 
 interface Start {

@@ -28,6 +28,8 @@ export interface SessionFilter {
 export interface Sessions {
   /** Null when the caller may not see it, or there is none. */
   load(id: string): Promise<SessionRow | null>
+  /** Whether `load` would find it; one statement. */
+  canSee(id: string): Promise<boolean>
   /** One that the caller has just written to, whatever else it may see. */
   loadWritten(id: string): Promise<SessionRow>
   /** Those of `ids` that the caller may see and that match. */
@@ -44,6 +46,7 @@ export function createSessions(prisma: PrismaClient, caller: Caller): Sessions {
   const written = createBatch((ids: readonly string[]) => findByIds(prisma, ids, { tenant }))
   return {
     load: (id) => seen.load(id),
+    canSee: async (id) => (await prisma.session.findFirst({ where: { AND: [{ id }, visible] }, select: { id: true } })) !== null,
     async loadWritten(id) {
       const session = await written.load(id)
       if (session === null) throw new Error(`session ${id} was written to and is not there`)

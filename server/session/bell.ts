@@ -4,7 +4,6 @@ import type { Clock } from '../clock.js'
 export class Bell {
   #rung = false
   #wake: (() => void) | null = null
-  #timer: { readonly at: number; readonly cancel: () => void } | null = null
 
   ring(): void {
     this.#rung = true
@@ -18,33 +17,19 @@ export class Bell {
     this.#wake = null
   }
 
-  /**
-   * The same, but no longer than to a moment of the wall clock; null or Infinity: as long as it takes. Whoever waits again and again is
-   * mostly waiting for the same moment, so the timer stays from one wait to the next.
-   */
-  waitUntil(at: number | null, clock: Clock): Promise<void> {
-    if (this.#timer?.at !== at) this.#setTimer(at, clock)
-    return this.wait()
+  /** The same, but no longer than to a moment of the wall clock; null or Infinity: as long as it takes. */
+  async waitUntil(at: number | null, clock: Clock): Promise<void> {
+    const cancel = at === null || at === Infinity ? () => undefined : clock.after(at - clock.now(), () => this.ring())
+    await this.wait()
+    cancel()
   }
 
-  /** Rings when one of the signals aborts, until the answer is called; then it is silent altogether. */
+  /** Rings when one of the signals aborts, until the answer is called. */
   ringOn(signals: readonly AbortSignal[]): () => void {
     const ring = (): void => this.ring()
     for (const signal of signals) signal.addEventListener('abort', ring)
     return () => {
       for (const signal of signals) signal.removeEventListener('abort', ring)
-      this.#timer?.cancel()
     }
-  }
-
-  #setTimer(at: number | null, clock: Clock): void {
-    this.#timer?.cancel()
-    this.#timer = null
-    if (at === null || at === Infinity) return
-    const cancel = clock.after(at - clock.now(), () => {
-      this.#timer = null
-      this.ring()
-    })
-    this.#timer = { at, cancel }
   }
 }

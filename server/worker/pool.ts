@@ -8,6 +8,7 @@ import { openTurnOf } from '../session/checkpoint.js'
 import type { Commit } from '../session/commit.js'
 import type { Meter } from '../session/meter.js'
 import type { AgentPort, CommitOutcome, Coordinator, Log, SessionStore, Ticket } from '../session/ports.js'
+import type { RecentHistories } from '../session/perform/recent-histories.js'
 import type { Session } from '../session/session.js'
 import { createLeases } from './leases.js'
 import { driveOnce, type SlotPorts } from './slot.js'
@@ -32,6 +33,8 @@ export interface WorkerPoolOptions {
   /** False when the process itself is the lease. */
   readonly renewsLeases: boolean
   readonly sweepIntervalMs: number
+  /** Histories of sessions that were driven here a moment ago. Default: none are kept. */
+  readonly histories?: RecentHistories
   /** Called for each turn that ended here. */
   readonly onTurnEnded: (turn: EndedTurn) => void
 }
@@ -91,6 +94,7 @@ export function startWorkerPool(options: WorkerPoolOptions): WorkerPool {
     } finally {
       cancel()
       leases.stop()
+      options.histories?.clear()
     }
     await swept
   }

@@ -86,7 +86,7 @@ function told(what: RegExp): readonly number[] {
   return processes.map((process) => [...process.log().matchAll(what)].length)
 }
 const GONE = /Redis is not of use/g
-const BACK = /Redis answers again/g
+const BACK = /Redis is of use again/g
 
 test('emptied in mid-turn: nobody is fenced, a tool that runs three leases long is not abandoned, a timer is not forgotten', async () => {
   const parked = await stage.open('parked f', doors)

@@ -10,7 +10,7 @@ let stage: Stage
 
 beforeAll(async () => {
   ;[redis, database] = await Promise.all([startRedisServer(), createTestDatabase()])
-  stage = await Stage.create({ databaseUrl: database.url, redis: { url: redis.url, prefix: 'crash' }, leaseTtlMs: 2000 })
+  stage = await Stage.create({ databaseUrl: database.url, redis: { url: redis.url, prefix: 'crash' }, leaseTtlMs: 3000 })
 })
 afterAll(async () => {
   await stage.close()
@@ -30,13 +30,13 @@ test('frozen past its leases and woken: it changes nothing, and subscribers thro
   if (streaming === undefined || running === undefined || repeatable === undefined) throw new Error('three scenes')
   await streaming.until('LLM_CHUNK')
   await running.until('TOOL_CALL_START')
-  await expect.poll(async () => (await stage.startedCalls()).length).toBe(2)
+  await expect.poll(async () => (await stage.startedCalls()).length, { timeout: 60_000 }).toBe(2)
 
   const ownersOf = () => Promise.all(scenes.map(async (scene) => (await scene.head()).owner))
   const before = await ownersOf()
   sleeper.freeze()
   other.thaw()
-  await expect.poll(async () => (await ownersOf()).map((owner, index) => owner === before[index]), { timeout: 20_000 }).not.toContain(true)
+  await expect.poll(async () => (await ownersOf()).map((owner, index) => owner === before[index]), { timeout: 60_000 }).not.toContain(true)
   await stage.openGate('a')
   await Promise.all(scenes.map((scene) => scene.witnesses[1].until('TURN_COMPLETED')))
   const heads = await Promise.all(scenes.map((scene) => scene.head()))
@@ -44,7 +44,7 @@ test('frozen past its leases and woken: it changes nothing, and subscribers thro
   sleeper.thaw()
   // By then each of its drives has ended, with whatever it had in hand.
   await expect
-    .poll(() => scenes.filter((scene) => sleeper.log().includes(`"session":"${scene.id}"`)).length, { timeout: 20_000 })
+    .poll(() => scenes.filter((scene) => sleeper.log().includes(`"session":"${scene.id}"`)).length, { timeout: 60_000 })
     .toBe(scenes.length)
   for (const scene of scenes) expect(await scene.result).toMatchObject({ status: 'completed' })
   expect(await Promise.all(scenes.map((scene) => scene.head()))).toEqual(heads)

@@ -111,7 +111,14 @@ class Run {
       return () => this.#subscribers.delete(callback)
     }
     const log = { warn: () => undefined }
-    const feed = createFeed({ store: this.store, coordinator: subscribingBy(subscribe), clock: this.clock, log, pageSize: 5, maxBufferedEvents: 12 })
+    const feed = createFeed({
+      store: this.store,
+      coordinator: subscribingBy(subscribe),
+      clock: this.clock,
+      log,
+      pageSize: 5,
+      maxBufferedEvents: 12,
+    })
     this.store.write(ONE, [])
     const facts = new Set<EventType>(['TURN_RESUMED', 'SESSION_COMPLETED'])
     this.readers = Array.from({ length: READERS }, (_, index) => new Reader(feed, 0, index === 0 ? facts : undefined))

@@ -1,6 +1,6 @@
 /**
  * sweep: sessions that are due and that nobody drives.
- * In: agents of this process, checkpoint version it reads, limit. Out: ids, the longest due first.
+ * In: agents of this process, checkpoint version it reads, limit. Out: ids, the longest due first; of the same moment the older session.
  */
 import type { SessionId } from '../../ids.js'
 import { CHECKPOINT_VERSION } from '../../session/checkpoint.js'
@@ -13,7 +13,7 @@ const SWEEP = defineStatement<{ readonly session_id: SessionId }>(
   `SELECT h.session_id FROM session_head h JOIN session s ON s.id = h.session_id JOIN checkpoint c ON c.session_id = h.session_id
 WHERE h.wake_at <= now() AND (h.lease_until IS NULL OR h.lease_until < now()) AND h.open
   AND s.agent_name = ANY($1::text[]) AND c.version <= $2
-ORDER BY h.wake_at LIMIT $3`,
+ORDER BY h.wake_at, h.session_id LIMIT $3`,
 )
 
 export async function sweep(
