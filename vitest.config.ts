@@ -4,8 +4,8 @@ import { findUnrunnable } from './test/services.js'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const unrunnable = await findUnrunnable(root)
-/** These kill real processes and wait for leases to run out: one at a time, with a budget of their own. */
-const CRASH = ['test/crash/**/*.test.ts', 'test/deploy/deploy.test.ts']
+/** These start and kill real processes, and some measure: one at a time, with a budget of their own. */
+const CRASH = ['test/crash/**/*.test.ts', 'test/deploy/deploy.test.ts', 'test/bench/{run,services}.test.ts']
 const EXCLUDED = ['**/node_modules/**', ...unrunnable]
 const resolution = {
   resolve: {

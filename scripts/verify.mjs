@@ -10,7 +10,7 @@ import { countTests } from './test-report.mjs'
 
 const REPORT = join(ROOT, '.tmp/test-report.json')
 const GENERATED = ['schema.graphql', 'sdk/generated']
-const TESTS_TIMEOUT_MS = 9 * 60_000
+const TESTS_TIMEOUT_MS = 20 * 60_000
 const CHECK_TIMEOUT_MS = 2 * 60_000
 const DATABASE_URL = process.env.TEST_DATABASE_URL ?? 'postgresql://postgres@127.0.0.1:5432/postgres'
 

@@ -47,7 +47,7 @@ export const SWEEP_INTERVAL_MS = 500
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const { config, log, opened } = options
   const { clock } = opened
-  const ids = createIdSource(clock.now)
+  const ids = createIdSource(() => clock.now())
   const store = meterStore(opened.store, options.meter)
   const self = describeProcess(config, ids, clock)
   const leaseTtlMs = opened.database.kind === 'embedded' ? EMBEDDED_LEASE_MS : config.leaseTtlMs

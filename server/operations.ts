@@ -50,7 +50,7 @@ export function createOperations({ config, log, agents, opened, engine }: Operat
       ...{ role, metrics, log, clock, coordination },
       isStopping: () => isStopping,
       pingDatabase: () => ping(database),
-      polls: slots === 0 ? null : { intervalMs: SWEEP_INTERVAL_MS, ageMs: metrics.pollAgeMs },
+      polls: slots === 0 ? null : { intervalMs: SWEEP_INTERVAL_MS, ageMs: () => metrics.pollAgeMs() },
     }),
     announceStop: () => {
       isStopping = true

@@ -55,12 +55,15 @@ export function connectorToOwner(options: OwnerOptions): NonNullable<RedisOption
 
     async connect() {
       this.connecting = true
+      const isWanted = (): boolean => this.connecting
       const owner = await findOwner()
       // It was told to disconnect meanwhile.
-      if (!this.connecting) throw new Error('Connection is closed.')
+      if (!isWanted()) throw new Error('Connection is closed.')
       const { tls } = address.access
       this.stream = tls === undefined ? connectPlain({ ...owner }) : connectEncrypted({ ...owner, ...tls })
-      this.stream.once('error', (error) => (this.firstError = error))
+      this.stream.once('error', (error: Error) => {
+        this.firstError = error
+      })
       return this.stream
     }
   }

@@ -57,8 +57,8 @@ export async function createDatabaseClock(database: Database, { clock, log }: Da
   await look()
   return {
     now: () => clock.now() + offsetMs,
-    monotonic: clock.monotonic,
-    after: clock.after,
+    monotonic: () => clock.monotonic(),
+    after: (delayMs, callback) => clock.after(delayMs, callback),
     stop: () => {
       isStopped = true
       cancel()

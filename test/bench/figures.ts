@@ -13,7 +13,8 @@ const FirstEvent = z
 const TurnCost = z.strictObject({
   turn: Positive,
   perTurn: Taken,
-  readingHistory: Taken,
+  // None is read while a conversation goes on in one process.
+  readingHistory: Timing,
   commits: z.literal(2),
   rows: z.number().min(10).max(100),
   commitBytes: z.number().min(500).max(20_000),

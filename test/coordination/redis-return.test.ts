@@ -39,7 +39,10 @@ function createFreezableClock(): Clock & { freeze(): void; thaw(): void } {
   return {
     ...systemClock,
     after(delayMs, callback) {
-      const run = (): void => void (isFrozen ? waiting.add(callback) : callback())
+      const run = (): void => {
+        if (isFrozen) waiting.add(callback)
+        else callback()
+      }
       const cancel = systemClock.after(delayMs, run)
       return () => {
         cancel()

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SendDocument } from '../../sdk/generated/documents.js'
 import { createIdSource } from '../../server/ids.js'
 import { startApi, type Api } from './api.js'
-import { createMutator, READER, type Mutator } from './mutate.js'
+import { ANN, createMutator, READER, type Mutator, type Outcome } from './mutate.js'
 
 let api: Api
 let mutator: Mutator
@@ -108,6 +109,19 @@ describe('send', () => {
     })
     const second = await run('send', { to, ...text('two'), turnPolicy: 'QUEUE' })
     expect(second).toMatchObject({ created: false, session: { id: first.session?.id }, delivery: { position: 2, policy: 'QUEUE' } })
+  })
+
+  it('to a session reads twice beside its delivery: whether it may, and what the delivery is; once when that is not asked for', async () => {
+    const session = await create()
+    const send = async (query: string): Promise<readonly string[]> => {
+      api.takeStatements()
+      const { data } = await api.as<{ send: Outcome }>(ANN, query, { input: { to: { session }, ...text('one') } })
+      expect(data.send.__typename).toBe('SendPayload')
+      return api.takeStatements()
+    }
+    expect(await send(String(SendDocument))).toEqual([expect.stringContaining('"session"'), expect.stringContaining('"delivery"')])
+    const short = 'mutation ($input: SendInput!) { send(input: $input) { __typename ... on SendPayload { created duplicate } } }'
+    expect(await send(short)).toEqual([expect.stringContaining('"session"')])
   })
 
   it('of many at once to a free address makes one session, which gets all of them', async () => {

@@ -1,0 +1,53 @@
+/** One recorded event of each type, with something in each of its fields. */
+import { storedId } from '../../server/ids.js'
+import { EVENT_TYPES, type EventFields, type RecordedEvent } from '../../server/session/events.js'
+import { sessionNamed } from './log-store.js'
+
+const FAILURE = { code: 'STEP_FAILED', message: 'It failed.', retryable: true, details: { tries: 3 } }
+const USAGE = { promptTokens: 1, completionTokens: 2, cacheTokens: null, reasoningTokens: 0, incomplete: false }
+const ANN = { tenant: 'default', id: 'ann', kind: 'USER', name: 'Ann' } as const
+const [TURN, DELIVERY, BLOCK, CALL] = [
+  storedId('turn', 'turn_1'),
+  storedId('dlv', 'dlv_1'),
+  storedId('blk', 'blk_1'),
+  storedId('call', 'call_1'),
+]
+const SESSION_END = { reason: 'ENDED', error: FAILURE, usage: USAGE } as const
+const TURN_END = { output: 'Done.', error: null, reason: 'asked to', usage: USAGE, latencyMs: 12 }
+const PIECE = { blockId: BLOCK, offset: 3, text: 'a "piece" \u2028' }
+
+const FIELDS: { readonly [Type in keyof EventFields]: EventFields[Type] } = {
+  SESSION_STARTED: { agent: 'hello', deployment: 'one', predecessor: null },
+  SESSION_WAITING: { usage: USAGE },
+  SESSION_COMPLETED: SESSION_END,
+  SESSION_FAILED: SESSION_END,
+  SESSION_CANCELLED: { ...SESSION_END, error: null },
+  TURN_STARTED: { number: 1, deliveries: [DELIVERY], trigger: 'MESSAGE', principal: ANN },
+  TURN_WAITING: { on: 'INPUT' },
+  TURN_RESUMED: { cause: 'answered' },
+  TURN_COMPLETED: TURN_END,
+  TURN_FAILED: { ...TURN_END, error: FAILURE },
+  TURN_CANCELLED: TURN_END,
+  MESSAGE_RECEIVED: { delivery: DELIVERY, text: 'Hello', by: ANN },
+  DELIVERY_SETTLED: { delivery: DELIVERY, status: 'APPLIED', turn: TURN, reason: null },
+  STEP_STARTED: { model: 'scripted' },
+  STEP_COMPLETED: { finishReason: 'STOP', usage: null },
+  STEP_RETRYING: { error: FAILURE, delayMs: 100 },
+  STEP_INTERRUPTED: { reason: 'STEERED' },
+  STEP_FAILED: { error: FAILURE },
+  LLM_CHUNK: PIECE,
+  LLM_REASONING: PIECE,
+  LLM_TOOL_INPUT: { callId: CALL, name: 'clock', offset: 0, text: '{}' },
+  MESSAGE_COMPLETED: { blockId: BLOCK, text: 'Hello', finishReason: 'STOP', interrupted: false },
+  REASONING_COMPLETED: { blockId: BLOCK, text: 'Well', interrupted: true },
+  TOOL_CALL_REQUESTED: { callId: CALL, name: 'clock', label: 'Looks', input: { zone: ['UTC'] }, inputError: null },
+  TOOL_CALL_START: { callId: CALL, name: 'clock' },
+  TOOL_CALL_PROGRESS: { callId: CALL, output: [1, { two: null }] },
+  TOOL_CALL_END: { callId: CALL, name: 'clock', status: 'COMPLETED', output: { hour: 12 }, error: null, durationMs: 5 },
+}
+
+export const EVERY_EVENT: readonly RecordedEvent[] = EVENT_TYPES.map((type, index) => {
+  const scope = { turnId: TURN, stepIndex: 0, attempt: index % 2 === 0 ? 1 : null }
+  const place = { sessionId: sessionNamed('every'), position: index + 1, endsWrite: true, at: Date.UTC(2026, 0, 1) }
+  return { ...scope, ...place, type, data: FIELDS[type] } as RecordedEvent
+})
