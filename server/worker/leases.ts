@@ -62,6 +62,8 @@ class LeaseBook implements Leases {
   readonly #options: LeasesOptions
   readonly #held = new Map<SessionId, Held>()
   #ticks = 0
+  /** The newest renewal was not answered: the next one does not wait for its turn. */
+  #hasFailed = false
   #isClosed = false
   #cancelTimer = (): void => undefined
 
@@ -116,7 +118,7 @@ class LeaseBook implements Leases {
       this.#schedule()
       this.#checkDeadlines()
       this.#ticks += 1
-      if (this.#ticks % 2 === 0) void this.#renew()
+      if (this.#ticks % 2 === 0 || this.#hasFailed) void this.#renew()
     })
   }
 
@@ -128,8 +130,10 @@ class LeaseBook implements Leases {
     const leases = entries.map((entry) => entry.lease)
     try {
       const news = await store.renew(leases, ttlMs)
+      this.#hasFailed = false
       for (const entry of entries) this.#takeNews(entry, news.get(entry.lease.sessionId)?.inbox, sentAt)
     } catch (thrown) {
+      this.#hasFailed = true
       log.warn(`leases could not be renewed: ${toMessage(thrown)}`, { count: entries.length })
     }
   }

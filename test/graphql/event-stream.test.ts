@@ -82,11 +82,12 @@ describe('an answer to a subscription', () => {
   })
 
   it('keeps the order when an event has to be waited for', async () => {
-    const world = openFeed({ pageSize: 1 })
-    for (const event of facts(5)) world.commit(event)
-    world.commit(sessionCompleted())
+    const world = openFeed()
     const slowly: ToEvent = (item) => (positionsOf(item)[0] === 2 ? settled().then(() => toEvent(item)) : toEvent(item))
     const { answer } = await serve(() => following(world, { toEvent: slowly }))
+    await readUntil(answer, (text) => text.includes('data: []'))
+    for (const event of facts(5)) world.commit(event)
+    world.commit(sessionCompleted())
     expect(positionsIn(await readAll(answer))).toEqual(range(1, 6))
   })
 

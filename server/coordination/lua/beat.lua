@@ -6,13 +6,16 @@
 -- The process hears "b<number>" on its channel: so it knows that it hears.
 local PROCESSES, ALIVE = KEYS[6], KEYS[7]
 local ttl = tonumber(ARGV[5])
+local counted_until = redis.call('ZSCORE', ALIVE, SELF)
+local is_new = (counted_until == false or tonumber(counted_until) <= NOW) and 1 or 0
+-- First what needs memory: a Redis that is full refuses the whole beat, and so counts as away.
+redis.call('ZADD', ALIVE, NOW + ttl, SELF)
+redis.call('HSET', PROCESSES, SELF, ARGV[3])
 for _, process in ipairs(redis.call('ZRANGEBYSCORE', ALIVE, '-inf', NOW)) do
   redis.call('ZREM', ALIVE, process)
   redis.call('HDEL', PROCESSES, process)
   redis.call('ZREM', IDLE, process)
 end
-local is_new = redis.call('ZADD', ALIVE, NOW + ttl, SELF)
-redis.call('HSET', PROCESSES, SELF, ARGV[3])
 for index = 6, #ARGV do
   local session = ARGV[index]
   local holder = redis.call('HGET', HOLDER, session)
