@@ -47,14 +47,19 @@ export function createGraphqlHandler(services: GraphqlServices, options: Graphql
     plugins: [requireJson(), limitCost(), keepSubscriptions(createSharedEvents(maskError), subscriptions), streamThroughProxies()],
   })
 
-  /** Sends the answer, or only its head when events follow. Nothing of asking is kept while they do. */
+  /**
+   * Sends the answer, or only its head when events follow. What read the request then stops to listen to it: it would hold the whole
+   * body as long as they do.
+   */
   async function ask(request: IncomingMessage, response: ServerResponse): Promise<Opened | undefined> {
+    const heardBefore = new Set(request.eventNames())
     const answer = await yoga.handleNodeRequestAndResponse(request, response, {})
     const body = answer.body === null ? null : await answer.text()
     if (response.destroyed) return undefined
     const subscription = subscriptions.get(answer)
     response.writeHead(answer.status, answer.statusText, Object.fromEntries(answer.headers))
     if (subscription === undefined) response.end(body)
+    else for (const name of request.eventNames()) if (!heardBefore.has(name)) request.removeAllListeners(name)
     return subscription
   }
 

@@ -1,6 +1,6 @@
 /**
  * Many sessions, some of them followed, on three workers that are killed, stopped and frozen in turn while Redis is emptied and killed: every
- * turn ends, every log and history is sound, and nothing is left over. A minute of it; TEST_SOAK_MS=180000 for three.
+ * turn ends, every log and history is sound, and nothing is left over. Runs on demand: `TEST_SOAK_MS=180000 npm test -- test/crash/soak`.
  */
 import { setMaxListeners } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
