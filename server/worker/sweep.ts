@@ -20,27 +20,38 @@ export interface SweepOptions {
 /** While the coordinator does not work, this is how sessions are found at all. */
 const HASTE = 5
 
-/** Sweeps at once and then at intervals. The answer stops it, and resolves once nothing is asked of the store any more. */
+/** Sweeps at once and then at intervals, one sweep at a time. The answer stops it, and resolves once nothing is asked of the store any more. */
 export function startSweep(options: SweepOptions): () => Promise<void> {
   const { coordinator, clock, intervalMs } = options
-  const state = { isStopped: false, cancelTimer: () => {}, running: Promise.resolve() }
+  let running: Promise<void> | null = null
+  let isMissing = false
+  let isStopped = false
+  let cancelTimer = (): void => undefined
 
-  function schedule(delayMs: number): void {
-    state.cancelTimer()
-    if (state.isStopped) return
-    state.cancelTimer = clock.after(delayMs, run)
-  }
   function run(): void {
-    state.running = sweep(options).then(() => schedule(coordinator.health().fault === null ? intervalMs : intervalMs / HASTE))
+    isMissing = false
+    running = sweep(options).then(() => {
+      running = null
+      if (isStopped) return
+      const pauseMs = coordinator.health().fault === null ? intervalMs : intervalMs / HASTE
+      cancelTimer = clock.after(isMissing ? 0 : pauseMs, run)
+    })
   }
-  const forget = coordinator.onGap(() => schedule(0))
+  /** What was asked before the gap may have missed something, so a sweep that is under way is followed by another. */
+  function hearOfGap(): void {
+    isMissing = true
+    if (running !== null) return
+    cancelTimer()
+    run()
+  }
+  const forget = coordinator.onGap(hearOfGap)
   run()
 
   return () => {
-    state.isStopped = true
+    isStopped = true
     forget()
-    state.cancelTimer()
-    return state.running
+    cancelTimer()
+    return running ?? Promise.resolve()
   }
 }
 

@@ -56,9 +56,23 @@ async function converse(scene: Pick<Scene, 'session' | 'result'>, deadline: Abor
   const results = [await scene.result]
   for (let turn = 1; turn < TURNS; turn += 1) {
     await pause((SOAK_MS / TURNS) * (0.5 + Math.random() / 2))
-    results.push(await scene.session.send(textOf(turn)).result({ signal: deadline }))
+    results.push(await resultOf(scene, turn, deadline))
   }
   return results
+}
+
+/** Says of a turn that does not end where its session is. */
+async function resultOf({ session }: Pick<Scene, 'session'>, turn: number, deadline: AbortSignal): Promise<TurnResult> {
+  try {
+    return await session.send(textOf(turn)).result({ signal: deadline })
+  } catch (thrown) {
+    const where = { sessionId: storedId('ses', session.id) }
+    const head = await stage.database.prisma.sessionHead.findUnique({ where })
+    const events = await stage.database.prisma.event.findMany({ where, orderBy: { position: 'desc' }, take: 6 })
+    const told = events.map(({ position, type, at }) => `${position} ${type} ${at.toISOString()}`)
+    const text = JSON.stringify({ now: new Date(), head, told }, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value))
+    throw new Error(`turn ${turn + 1} of ${session.id} did not end: ${text}`, { cause: thrown })
+  }
 }
 
 async function openUnfollowed(index: number, deadline: AbortSignal): Promise<Pick<Scene, 'session' | 'result'>> {
