@@ -45,17 +45,18 @@ const EMBEDDED_LEASE_MS = 10 * 365 * 24 * 3600_000
 export const SWEEP_INTERVAL_MS = 500
 
 export async function startEngine(options: EngineOptions): Promise<Engine> {
-  const { config, log, opened } = options
+  const { config, opened } = options
   const { clock } = opened
   const ids = createIdSource(() => clock.now())
   const store = meterStore(opened.store, options.meter)
   const self = describeProcess(config, ids, clock)
+  const log = options.log.with({ worker: self.id })
   const leaseTtlMs = opened.database.kind === 'embedded' ? EMBEDDED_LEASE_MS : config.leaseTtlMs
-  const coordinator = await openCoordinator(options, self)
+  const coordinator = await openCoordinator({ ...options, log }, self)
   const writer = createEventWriter({ store, coordinator, clock, ttlMs: leaseTtlMs, log })
   const feed = createFeed({ store, coordinator, clock, log })
   const intake = createIntake({ store, coordinator, clock, ids, deployment: config.deployment })
-  const pool = self.slots === 0 ? null : startPool(options, { self, store, coordinator, writer, ids, leaseTtlMs })
+  const pool = self.slots === 0 ? null : startPool({ ...options, log }, { self, store, coordinator, writer, ids, leaseTtlMs })
   return {
     ...{ self, ids, coordinator, feed, intake, pool },
     async stop(deadlineMs) {
@@ -87,7 +88,7 @@ function startPool({ log, meter, agents, opened, onTurnEnded }: EngineOptions, p
   const { self, ...rest } = parts
   return startWorkerPool({
     ...rest,
-    ...{ log: log.with({ worker: self.id }), meter, agents, onTurnEnded },
+    ...{ log, meter, agents, onTurnEnded },
     clock: opened.clock,
     random: Math.random,
     histories: createRecentHistories({ clock: opened.clock }),

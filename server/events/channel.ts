@@ -75,7 +75,7 @@ export class Channel {
       if (this.#isClosed) unsubscribe()
       else this.#unsubscribe = unsubscribe
     } catch (err) {
-      log.warn('live events of a session could not be subscribed to; they are read from the log', { err, sessionId })
+      log.warn('live events of a session could not be subscribed to; they are read from the log', { err, session: sessionId })
     } finally {
       this.#isSubscribing = false
     }

@@ -68,7 +68,7 @@ export class PageReader {
     } catch (err) {
       if (this.#isStopped) return
       this.#failures += 1
-      log.warn('events of a session could not be read; they are read again', { err, sessionId, failures: this.#failures })
+      log.warn('events of a session could not be read; they are read again', { err, session: sessionId, failures: this.#failures })
       this.#cancelRetry = clock.after(backOffMs(this.#failures), () => {
         this.#settle(null)
       })

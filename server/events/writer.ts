@@ -209,7 +209,7 @@ class GroupWriter implements EventWriter {
     try {
       this.#options.coordinator.publish(sessionId, events)
     } catch (err) {
-      this.#options.log.warn('live subscribers could not be told of written events; they find them in the log', { err, sessionId })
+      this.#options.log.warn('live subscribers could not be told of written events; they find them in the log', { err, session: sessionId })
     }
   }
 
@@ -218,7 +218,7 @@ class GroupWriter implements EventWriter {
     try {
       onFenced()
     } catch (err) {
-      this.#options.log.error('the owner of a fenced lease could not be told', { err, sessionId: stream.lease.sessionId })
+      this.#options.log.error('the owner of a fenced lease could not be told', { err, session: stream.lease.sessionId })
     }
   }
 }

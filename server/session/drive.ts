@@ -32,6 +32,7 @@ export interface DrivePorts {
   readonly clock: Clock
   readonly ids: IdSource
   readonly random: () => number
+  /** Its lines name the session. */
   readonly log: Log
   readonly leaseTtlMs: number
   /** Where the history is kept between turns. Default: nowhere. */

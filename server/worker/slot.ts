@@ -15,15 +15,15 @@ export interface SlotPorts extends Omit<DrivePorts, 'stream' | 'agent'> {
 }
 
 export async function driveOnce(ticket: Ticket, ports: SlotPorts): Promise<void> {
-  const { store, owner, agents, clock, leases, writer, log } = ports
+  const { store, owner, agents, clock, leases, writer } = ports
   const sentAt = clock.monotonic()
   const session = await store.claim(ticket.sessionId, { owner, ttlMs: ports.leaseTtlMs, agents: agents.names })
   if (session === 'not-due') return
   const agent = agents.get(session.facts.agent)
   if (agent === undefined || leases.isClosed) return store.release([session.lease], 'unused')
+  const log = ports.log.with({ session: ticket.sessionId })
   let { claims } = session
-  if (claims > 1)
-    log.warn('a session is claimed again, and nothing was committed since the last claim', { session: ticket.sessionId, claims })
+  if (claims > 1) log.warn('a session is claimed again, and nothing was committed since the last claim', { claims })
   const onCommitted: DrivePorts['onCommitted'] = (...told) => {
     claims = 0
     ports.onCommitted(...told)
@@ -32,9 +32,9 @@ export async function driveOnce(ticket: Ticket, ports: SlotPorts): Promise<void>
   const stream = writer.open(session.lease, { onFenced: () => held.lose('another worker wrote to the session') })
   const signals = { lost: held.lost, draining: ports.draining, onNudge: (callback: () => void) => ticket.onNudge(callback) }
   try {
-    await drive(session, { ...ports, agent, stream, onCommitted }, signals)
+    await drive(session, { ...ports, log, agent, stream, onCommitted }, signals)
   } catch (thrown) {
-    log.error(`driving a session failed; ${whatFollows(claims)}`, { session: ticket.sessionId, claims, err: thrown })
+    log.error(`driving a session failed; ${whatFollows(claims)}`, { claims, err: thrown })
     giveBack(session.lease, ports)
   } finally {
     held.drop()

@@ -135,7 +135,7 @@ export class Effects {
       callId,
       signal,
       principal: turn.principal,
-      log: this.#ports.log.with({ session: id, turn: turn.id, call: callId }),
+      log: this.#ports.log.with({ turn: turn.id, call: callId }),
     }
   }
 }
