@@ -6,9 +6,7 @@ const root = fileURLToPath(new URL('.', import.meta.url))
 const unrunnable = await findUnrunnable(root)
 /** These start and kill real processes, and some measure: one at a time, with a budget of their own. */
 const CRASH = ['test/crash/**/*.test.ts', 'test/deploy/deploy.test.ts', 'test/bench/{run,services}.test.ts']
-/** Takes minutes and every core; TEST_SOAK_MS says how long it lasts. */
-const onDemand = process.env['TEST_SOAK_MS'] === undefined ? ['test/crash/soak.test.ts'] : []
-const EXCLUDED = ['**/node_modules/**', ...unrunnable, ...onDemand]
+const EXCLUDED = ['**/node_modules/**', ...unrunnable]
 const resolution = {
   resolve: {
     alias: [

@@ -5,10 +5,18 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { defineAgent, defineTool, scripted, scriptedFailure, type Json } from 'perdure'
 import { z } from 'zod'
 
 const folder = process.env['PERDURE_TEST_FOLDER'] ?? '.'
+/** Told so, the process collects its garbage: the memory that it reports then is in use. */
+process.on('SIGUSR2', () => {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc()')
+})
+
 const WORD_MS = 25
 const GATE_MS = 20
 

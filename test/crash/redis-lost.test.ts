@@ -8,8 +8,8 @@ import { PARKED_MS } from './agents.js'
 import { Stage, type Doors, type Scene } from './stage.js'
 
 const LEASE_TTL_MS = 2000
-/** How long Redis is away in the longest of these tests; 30,000 for a thorough run. */
-const OUTAGE_MS = Number(process.env['TEST_REDIS_OUTAGE_MS'] ?? '10000')
+/** How long Redis is away in the longest of these tests. */
+const OUTAGE_MS = 30_000
 /** Between two looks into the database: of each worker for due sessions, of each process for events that it was not told of. */
 const LOOK_MS = 1000
 /** How long the subscription to a session waits for a Redis that is silent. */
