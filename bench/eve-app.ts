@@ -34,14 +34,18 @@ export interface EveProcess {
   kill(): Promise<void>
 }
 
-/** Installs and builds it unless that was done for these sources. Throws a sentence for a person when it cannot run here. */
-export async function openEve(say: (line: string) => void, signal: AbortSignal): Promise<EveApp> {
+/** Installs and builds it unless that was done for these sources. */
+export async function prepareEve(say: (line: string) => void, signal: AbortSignal): Promise<void> {
   const stamp = await fingerprint()
   const stampFile = join(FOLDER, '.inputs')
-  if ((await readFile(stampFile, 'utf8').catch(() => '')) !== stamp) {
-    await build(say, signal)
-    await writeFile(stampFile, stamp)
-  }
+  if ((await readFile(stampFile, 'utf8').catch(() => '')) === stamp) return
+  await build(say, signal)
+  await writeFile(stampFile, stamp)
+}
+
+/** Prepares it first. Throws a sentence for a person when it cannot run here. */
+export async function openEve(say: (line: string) => void, signal: AbortSignal): Promise<EveApp> {
+  await prepareEve(say, signal)
   const node = await findNode()
   const dataDir = await mkdtemp(join(tmpdir(), 'perdure-bench-eve-'))
   const port = await findPort()

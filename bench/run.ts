@@ -5,6 +5,7 @@ import { defineStatement, type Database } from '../server/store/database.js'
 import { measureAlone } from './alone.js'
 import type { Bench, Setting } from './bench.js'
 import { startEngine } from './engine.js'
+import { prepareEve } from './eve-app.js'
 import { measureFanOut } from './fan-out.js'
 import { createGraphqlClient } from './graphql-client.js'
 import { measureLongSession } from './long-session.js'
@@ -38,6 +39,8 @@ export async function runBench(options: RunOptions): Promise<Results> {
   const { services, kinds, version } = options
   const machine = describeMachine()
   const places: PlaceResults[] = []
+  // First of all: what cannot be installed is found out before anything is measured.
+  if (options.rows.has('peers')) await prepareEve(options.say, options.signal)
   if (kinds.has('embedded')) places.push(await measureAt(await createFolder(), options))
   if (kinds.has('postgres') && services.databaseUrl !== null) {
     places.push(await measureAt(await createDatabase(services.databaseUrl, services.redisUrl), options))

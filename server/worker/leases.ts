@@ -26,6 +26,8 @@ export interface HeldLease {
   readonly lost: AbortSignal
   /** The lease is gone: whatever runs under it stops. */
   lose(reason: string): void
+  /** A commit is under way that gives the lease back: a renewal that does not find it then is no loss. */
+  leaving(isLeaving: boolean): void
   /** Not held any more; nothing is renewed. */
   drop(): void
 }
@@ -45,6 +47,7 @@ interface Held {
   readonly lease: Lease
   readonly controller: AbortController
   inbox: number
+  isLeaving: boolean
   /** When the newest renewal that was answered had been sent, on the monotonic clock. */
   renewedAt: number
   deadline: Deadline
@@ -75,12 +78,22 @@ class LeaseBook implements Leases {
   hold(session: Session, sentAt: number): HeldLease {
     const { sessionId } = session.lease
     const controller = new AbortController()
-    const entry: Held = { lease: session.lease, controller, inbox: session.inbox, renewedAt: sentAt, deadline: this.#deadlineFrom(sentAt) }
+    const entry: Held = {
+      lease: session.lease,
+      controller,
+      inbox: session.inbox,
+      isLeaving: false,
+      renewedAt: sentAt,
+      deadline: this.#deadlineFrom(sentAt),
+    }
     this.#held.set(sessionId, entry)
     return {
       lost: controller.signal,
       lose: (reason) => {
         this.#lose(entry, reason)
+      },
+      leaving: (isLeaving) => {
+        entry.isLeaving = isLeaving
       },
       drop: () => {
         if (this.#held.get(sessionId) === entry) this.#held.delete(sessionId)
@@ -142,6 +155,7 @@ class LeaseBook implements Leases {
     // One that was given back while the renewal was under way is no loss.
     if (this.#held.get(entry.lease.sessionId) !== entry) return
     if (inbox === undefined) {
+      if (entry.isLeaving) return
       this.#lose(entry, 'another worker took the session')
       return
     }

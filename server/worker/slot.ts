@@ -4,6 +4,7 @@ import type { WorkerId } from '../ids.js'
 import { drive, type DrivePorts } from '../session/drive.js'
 import type { AgentPort, Ticket } from '../session/ports.js'
 import { giveBack, whatFollows } from './give-back.js'
+import { sayingWhenItLeaves } from './leaving.js'
 import type { Leases } from './leases.js'
 
 export interface SlotPorts extends Omit<DrivePorts, 'stream' | 'agent'> {
@@ -32,7 +33,7 @@ export async function driveOnce(ticket: Ticket, ports: SlotPorts): Promise<void>
   const stream = writer.open(session.lease, { onFenced: () => held.lose('another worker wrote to the session') })
   const signals = { lost: held.lost, draining: ports.draining, onNudge: (callback: () => void) => ticket.onNudge(callback) }
   try {
-    await drive(session, { ...ports, log, agent, stream, onCommitted }, signals)
+    await drive(session, { ...ports, store: sayingWhenItLeaves(store, held), log, agent, stream, onCommitted }, signals)
   } catch (thrown) {
     log.error(`driving a session failed; ${whatFollows(claims)}`, { claims, err: thrown })
     giveBack(session.lease, ports)

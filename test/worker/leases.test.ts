@@ -58,6 +58,26 @@ describe('a lease that is held', () => {
     expect(held.lost.aborted).toBe(true)
   })
 
+  test('is not lost when a renewal misses it because a commit gives it back', async () => {
+    const { clock, hold, warnings } = start(async () => new Map())
+    const held = hold()
+    held.leaving(true)
+    await clock.advance(TTL_MS / 3)
+    expect(held.lost.aborted).toBe(false)
+    held.leaving(false)
+    await clock.advance(TTL_MS / 3)
+    expect(held.lost.aborted).toBe(true)
+    expect(warnings).toHaveLength(1)
+  })
+
+  test('runs out in its time also while a commit is to give it back', async () => {
+    const { clock, hold } = start(async () => new Map())
+    const held = hold()
+    held.leaving(true)
+    await clock.advance(TTL_MS + TTL_MS / 6)
+    expect(held.lost.aborted).toBe(true)
+  })
+
   test('is lost when no renewal is answered in its time', async () => {
     const { clock, hold } = start(async () => Promise.reject(new OutcomeUnknown('the connection broke')))
     const held = hold()

@@ -24,6 +24,7 @@ export interface Setup {
   readonly store?: (store: SessionStore) => Partial<SessionStore>
   readonly coordinator?: Partial<Coordinator>
   readonly onTurnEnded?: WorkerPoolOptions['onTurnEnded']
+  readonly meter?: WorkerPoolOptions['meter']
 }
 
 export function startPool({
@@ -31,6 +32,7 @@ export function startPool({
   store: change,
   coordinator: told,
   onTurnEnded = () => undefined,
+  meter = NO_METER,
   tools = {},
   renewsLeases = false,
 }: Setup = {}) {
@@ -48,7 +50,7 @@ export function startPool({
     clock,
     ids,
     log,
-    meter: NO_METER,
+    meter,
     owner: ids.next('wrk'),
     onTurnEnded,
     writer: createEventWriter({ store, coordinator, clock, ttlMs: LEASE_TTL_MS, log }),

@@ -54,6 +54,32 @@ describe('a turn that parks on a timer', () => {
   })
 })
 
+describe('a commit that parks', () => {
+  test('and is answered after the next renewal costs no lease', async () => {
+    let losses = 0
+    let answer = (): void => undefined
+    const { clock, store, open, typesIn, coordinator } = startPool({
+      renewsLeases: true,
+      meter: { leaseLost: () => (losses += 1) },
+      store: (memory) => ({
+        commit: async (session, commit, ttlMs) => {
+          const outcome = await memory.commit(session, commit, ttlMs)
+          if (commit.park !== null) await new Promise<void>((resolve) => (answer = resolve))
+          return outcome
+        },
+      }),
+    })
+    const id = await open('hello')
+    coordinator.wake(id)
+    await clock.advance(LEASE_TTL_MS / 3)
+    expect(await typesIn(id)).toContain('TURN_COMPLETED')
+    answer()
+    await clock.advance(LEASE_TTL_MS)
+    expect(losses).toBe(0)
+    await expectSound(store, id)
+  })
+})
+
 describe('a fault while a session is driven', () => {
   test('is tried again after a while, and the session goes on from its last commit', async () => {
     let commits = 0
