@@ -43,25 +43,25 @@ export interface PeerSizes {
 
 export const FULL: Sizes = {
   rounds: 5,
-  bareCommits: 300,
+  bareCommits: 1000,
   steps: 8,
-  stepTurns: 5,
-  sends: 25,
+  stepTurns: 40,
+  sends: 150,
   throughput: [
-    { sessions: 1, turns: 60 },
-    { sessions: 8, turns: 25 },
-    { sessions: 32, turns: 12 },
+    { sessions: 1, turns: 200 },
+    { sessions: 8, turns: 80 },
+    { sessions: 32, turns: 40 },
   ],
   throughputRounds: 3,
   lateTurn: 1000,
-  lateSamples: 15,
+  lateSamples: 40,
   events: 20_000,
   countedTurns: 20,
   fanOut: { sessions: 50, subscribers: 1000, rounds: 60, samples: 5 },
-  parked: { few: 1000, many: 1_000_000, wakes: 25 },
+  parked: { few: 1000, many: 1_000_000, wakes: 100 },
   pickUp: { leaseTtlMs: 10_000, kills: 6 },
-  roles: { rounds: 5, sends: 25, sessions: 32, turns: 12 },
-  peers: { rounds: 3, turns: 20, steps: 10, load: { sessions: 32, turns: 8 }, lateTurn: 300, capMs: 120_000 },
+  roles: { rounds: 5, sends: 100, sessions: 32, turns: 30 },
+  peers: { rounds: 3, turns: 40, steps: 10, load: { sessions: 32, turns: 20 }, lateTurn: 300, capMs: 120_000 },
 }
 
 export const QUICK: Sizes = {

@@ -5,6 +5,10 @@
  * The guards are conditions on the head, which PostgreSQL tests again on the newest version after a wait for its lock. What is read
  * beside it may then be older than the head: `isFresh` tells, and read-claimed reads again under the lease that is held now.
  *
+ * It is not waited for until the claim is on the disk: the flush of the first commit under it flushes it too, and nothing that a driver does
+ * comes before that. A server of the database that crashes in between forgets the claim, and hands the epoch out again; the owner of the
+ * lease, which every write of a driver names, tells the two apart.
+ *
  * The claim is counted before anything of it is read. So one that never gets as far as a commit is counted too, also when it takes its
  * process down with it or cannot be decoded; from the second on, the session is due again only some time after its lease has run out.
  */
@@ -20,14 +24,16 @@ import { release } from './release.js'
 
 const CLAIM = defineStatement<SessionRow>(
   'claim',
-  `WITH head AS (
+  `WITH unflushed AS (
+  SELECT set_config('synchronous_commit', 'off', true)
+), head AS (
   UPDATE session_head h SET
     epoch = h.epoch + 1,
     claims = h.claims + 1,
     owner = $2,
     lease_until = clock_timestamp() + $3 * interval '1 millisecond',
     wake_at = CASE WHEN h.claims = 0 THEN h.wake_at ELSE clock_timestamp() + $3 * interval '1 millisecond' + ${pauseAfter('h.claims')} END
-  FROM session a
+  FROM unflushed, session a
   WHERE h.session_id = $1 AND a.id = $1 AND a.agent_name = ANY($4::text[])
     AND h.open AND h.wake_at <= clock_timestamp() AND (h.lease_until IS NULL OR h.lease_until < clock_timestamp())
   RETURNING h.session_id, h.epoch, h.revision, h.inbox, h.control, h.claims

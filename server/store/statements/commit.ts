@@ -86,7 +86,7 @@ function toStatement(shapes: CommitShapes, change: Commit, parts: readonly Commi
   const rows = parts.map((part, index) => part.sql(`$${first + index}`))
   if (lease === 'end') rows.push(RELEASE_ADDRESSES)
   const head = `head AS (
-  UPDATE session_head SET revision = revision + 1, claims = 0, last_seq = last_seq + $4, turn_id = $6,
+  UPDATE session_head SET revision = revision + 1, committed_by = $7, claims = 0, last_seq = last_seq + $4, turn_id = $6,
     ${LEASES[lease]}
   WHERE session_id = $1 AND epoch = $2 AND owner = $7 AND revision = $3 AND open${GUARDS[change.guard]}
   RETURNING session_id, revision, last_seq)`
@@ -100,8 +100,8 @@ async function explain(database: Database, session: Session, change: Commit): Pr
   const { id } = session.facts
   const seen = await look(database, id, session.inbox)
   if (seen === null || seen.epoch !== session.lease.epoch) return { kind: 'fenced' }
-  // Only the holder of this lease counts revisions up in this epoch: one more is this very commit, whose reply was lost (R2).
-  if (seen.revision === session.revision + 1) {
+  // Only the holder of this lease counts revisions up in its name in this epoch: one more is this very commit, whose reply was lost (R2).
+  if (seen.revision === session.revision + 1 && seen.committedBy === session.lease.owner) {
     const { length } = change.events
     return { kind: 'committed', events: length === 0 ? [] : await readEvents(database, id, seen.lastSeq - length, length) }
   }

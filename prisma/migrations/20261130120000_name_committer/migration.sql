@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "session_head" ADD COLUMN     "committed_by" TEXT;
