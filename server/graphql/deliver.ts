@@ -2,12 +2,14 @@
  * How a mutation hands something to a session: who may, through the intake, and what came of it as a result of the schema.
  */
 import { assertNever } from '../errors.js'
+import type { Delivery } from '../generated/prisma/client.js'
 import type { SessionId } from '../ids.js'
 import { storedId } from '../ids.js'
 import type { DeliveryContent } from '../session/deliveries.js'
 import type { IntakeOutcome, SendTarget, SessionSpec } from '../session/intake.js'
 import { hasScope, toPrincipal } from './access.js'
 import type { GraphqlContext } from './context.js'
+import { toDeliveryRow } from './delivered.js'
 import * as problems from './problems.js'
 
 /** What a caller named, before it is known whether he may. */
@@ -102,10 +104,15 @@ function toAbsence(target: Target): problems.NotFound | problems.AddressTaken {
   }
 }
 
-export type HandedOver =
-  | Refused
-  | problems.SessionEnded
-  | { readonly __typename: 'DeliveryPayload'; readonly sessionId: string; readonly deliveryId: string; readonly duplicate: boolean }
+export interface Delivered {
+  readonly sessionId: string
+  readonly deliveryId: string
+  /** Null: it is read. */
+  readonly delivery: Delivery | null
+  readonly duplicate: boolean
+}
+
+export type HandedOver = Refused | problems.SessionEnded | ({ readonly __typename: 'DeliveryPayload' } & Delivered)
 
 /** Delivers a control, such as a cancel. */
 export async function handOver(
@@ -117,13 +124,12 @@ export async function handOver(
   const outcome = await deliver(context, target, content, key)
   if (!('kind' in outcome)) return notTaken(outcome)
   if (outcome.kind === 'ended') return problems.sessionEnded(outcome.sessionId)
-  const { sessionId, duplicate } = outcome
-  return { __typename: 'DeliveryPayload', sessionId, deliveryId: deliveryOf(outcome), duplicate }
+  return { __typename: 'DeliveryPayload', ...toDelivered(outcome) }
 }
 
-export function deliveryOf({ sessionId, deliveryId }: Accepted): string {
+export function toDelivered({ sessionId, deliveryId, delivery, duplicate }: Accepted): Delivered {
   if (deliveryId === null) throw new Error(`what was delivered to ${sessionId} has no delivery`)
-  return deliveryId
+  return { sessionId, deliveryId, delivery: delivery === null ? null : toDeliveryRow(sessionId, delivery), duplicate }
 }
 
 /** Addresses are claimed only with a new session. */

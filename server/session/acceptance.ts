@@ -26,6 +26,10 @@ export interface NewDelivery {
   readonly content: DeliveryContent
   readonly acceptedAt: number
 }
+/** As it stands in the inbox. */
+export interface AcceptedDelivery extends NewDelivery {
+  readonly position: number
+}
 /** Scoped to (tenant, principal) of `by`. `hash` is over what was asked: the same key with another hash is a mismatch. */
 export interface IdempotencyKey {
   readonly by: Principal
@@ -45,7 +49,13 @@ export type CreateOutcome =
   | { readonly kind: 'mismatch' }
   | { readonly kind: 'address-taken'; readonly address: string; readonly holder: SessionId }
 export type DeliverOutcome =
-  | { readonly kind: 'accepted'; readonly sessionId: SessionId; readonly deliveryId: DeliveryId; readonly status: SessionStatus }
+  | {
+      readonly kind: 'accepted'
+      readonly sessionId: SessionId
+      readonly deliveryId: DeliveryId
+      readonly position: number
+      readonly status: SessionStatus
+    }
   | Duplicate
   | { readonly kind: 'mismatch' }
   | { readonly kind: 'not-found' }

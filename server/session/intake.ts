@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.js'
 import type { Json } from '../errors.js'
 import type { DeliveryId, IdSource, SessionId } from '../ids.js'
-import type { IdempotencyKey, NewDelivery } from './acceptance.js'
+import type { AcceptedDelivery, Duplicate, IdempotencyKey, NewDelivery } from './acceptance.js'
 import type { DeliveryContent } from './deliveries.js'
 import type { HistoryItem } from './history.js'
 import type { Coordinator, SessionStore } from './ports.js'
@@ -41,6 +41,8 @@ export type IntakeOutcome =
       readonly kind: 'accepted'
       readonly sessionId: SessionId
       readonly deliveryId: DeliveryId | null
+      /** What this call put into the inbox; null when it did not. */
+      readonly delivery: AcceptedDelivery | null
       readonly created: boolean
       readonly duplicate: boolean
     }
@@ -140,16 +142,18 @@ async function deliverToAddress(
 async function findFirst(options: IntakeOptions, idempotency: IdempotencyKey | null): Promise<IntakeOutcome> {
   const first = idempotency === null ? null : await options.store.findKey(idempotency)
   if (first === null) return { kind: 'not-found' }
-  return first.kind === 'mismatch' ? first : { ...first, kind: 'accepted', created: false, duplicate: true }
+  return first.kind === 'mismatch' ? first : again(first)
 }
 
 async function deliverTo(options: IntakeOptions, sessionId: SessionId, asked: Asked<NewDelivery>): Promise<IntakeOutcome> {
   const outcome = await options.store.deliver(sessionId, asked.delivery, asked.idempotency)
   switch (outcome.kind) {
-    case 'accepted':
-      return { ...outcome, created: false, duplicate: false }
+    case 'accepted': {
+      const delivery = { ...asked.delivery, position: outcome.position }
+      return { ...outcome, delivery, created: false, duplicate: false }
+    }
     case 'duplicate':
-      return { ...outcome, kind: 'accepted', created: false, duplicate: true }
+      return again(outcome)
     case 'ended':
       return { kind: 'ended', sessionId }
     default:
@@ -169,10 +173,20 @@ async function open(options: IntakeOptions, spec: SessionSpec, asked: Asked<NewD
   })
   switch (outcome.kind) {
     case 'created':
-      return { ...outcome, kind: 'accepted', created: true, duplicate: false }
+      return {
+        ...outcome,
+        kind: 'accepted',
+        delivery: asked.delivery && { ...asked.delivery, position: 1 },
+        created: true,
+        duplicate: false,
+      }
     case 'duplicate':
-      return { ...outcome, kind: 'accepted', created: false, duplicate: true }
+      return again(outcome)
     default:
       return outcome
   }
+}
+
+function again({ sessionId, deliveryId }: Duplicate): IntakeOutcome {
+  return { kind: 'accepted', sessionId, deliveryId, delivery: null, created: false, duplicate: true }
 }

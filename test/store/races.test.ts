@@ -148,20 +148,6 @@ describe('R2 under the lock', () => {
     expect((await opened.store.readEvents(free.facts.id, 0, 10)).map(({ position }) => position)).toEqual([1, 2])
   })
 
-  it('a claim that the database lost in a crash is told from the one that got its epoch', async () => {
-    const lost = await claimNew(subject)
-    const { id } = lost.facts
-    await blocker.lock(id)
-    await blocker.run('UPDATE session_head SET epoch = epoch - 1, claims = 0, owner = NULL, lease_until = NULL WHERE session_id = $1', [id])
-    await blocker.commit()
-    const second = await opened.store.claim(id, { owner: ids.next('wrk'), ttlMs: TTL_MS, agents: [lost.facts.agent] })
-    if (second === 'not-due') throw new Error('it is due')
-    expect(second.lease.epoch).toBe(lost.lease.epoch)
-    expect(await opened.store.commit(second, parkingCommit(second, clock), TTL_MS)).toMatchObject({ kind: 'committed' })
-    expect(await opened.store.commit(lost, parkingCommit(lost, clock), TTL_MS)).toEqual({ kind: 'fenced' })
-    expect(await opened.store.renew([lost.lease], TTL_MS)).toEqual(new Map())
-  })
-
   it('a renewal that waits behind a takeover has lost the lease', async () => {
     const session = await claimNew(subject)
     await blocker.lock(session.facts.id)

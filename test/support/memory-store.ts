@@ -100,7 +100,7 @@ function deliver(memory: Memory, id: SessionId, delivery: NewDelivery, key: Idem
   if (isEndedPhase(entry.checkpoint)) return { kind: 'ended' }
   accept(memory, entry, delivery)
   remember(memory, key, { kind: 'duplicate', sessionId: id, deliveryId: delivery.id })
-  return { kind: 'accepted', sessionId: id, deliveryId: delivery.id, status: entry.status }
+  return { kind: 'accepted', sessionId: id, deliveryId: delivery.id, position: entry.deliveries.length, status: entry.status }
 }
 
 function accept(memory: Memory, entry: Entry, { id, by, content, acceptedAt }: NewDelivery): void {

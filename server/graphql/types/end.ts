@@ -33,5 +33,5 @@ async function firstEnd(
     orderBy: { position: 'asc' },
     select: { id: true },
   })
-  return first === null ? ended : { __typename: 'DeliveryPayload', sessionId, deliveryId: first.id, duplicate: true }
+  return first === null ? ended : { __typename: 'DeliveryPayload', sessionId, deliveryId: first.id, delivery: null, duplicate: true }
 }

@@ -1,5 +1,6 @@
 /** What mutations give: what was asked for, or why not. */
 import { builder } from '../builder.js'
+import type { Delivered } from '../deliver.js'
 import type * as problems from '../problems.js'
 import { Delivery } from './delivery.js'
 import {
@@ -16,10 +17,6 @@ import { Session } from './session.js'
 /** A session that was written to. */
 export interface Written {
   readonly sessionId: string
-}
-export interface Delivered extends Written {
-  readonly deliveryId: string
-  readonly duplicate: boolean
 }
 type Created = Written & { readonly __typename: 'CreateSessionPayload'; readonly duplicate: boolean }
 type Sent = Delivered & { readonly __typename: 'SendPayload'; readonly created: boolean }
@@ -47,7 +44,7 @@ const SendPayload = builder.objectRef<Sent>('SendPayload').implement({
     delivery: t.field({
       type: Delivery,
       description: 'The message as a delivery.',
-      resolve: ({ deliveryId }, _, { deliveries }) => deliveries.load(deliveryId),
+      resolve: ({ deliveryId, delivery }, _, { deliveries }) => delivery ?? deliveries.load(deliveryId),
     }),
     created: t.exposeBoolean('created', { description: 'Whether the session was created for it.' }),
     duplicate: t.exposeBoolean('duplicate', { description: DUPLICATE }),
@@ -65,7 +62,7 @@ const DeliveryPayload = builder.objectRef<Handed>('DeliveryPayload').implement({
     delivery: t.field({
       type: Delivery,
       description: 'What was handed over.',
-      resolve: ({ deliveryId }, _, { deliveries }) => deliveries.load(deliveryId),
+      resolve: ({ deliveryId, delivery }, _, { deliveries }) => delivery ?? deliveries.load(deliveryId),
     }),
     duplicate: t.exposeBoolean('duplicate', { description: DUPLICATE }),
   }),

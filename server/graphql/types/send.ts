@@ -1,5 +1,5 @@
 import { builder } from '../builder.js'
-import { checkAgent, checkWrite, deliver, deliveryOf } from '../deliver.js'
+import { checkAgent, checkWrite, deliver, toDelivered } from '../deliver.js'
 import { checkInput } from '../input-checks.js'
 import { sessionEnded } from '../problems.js'
 import { specOf, toTarget } from '../targets.js'
@@ -19,8 +19,7 @@ builder.mutationField('send', (t) =>
       const outcome = await deliver(context, target, { kind: 'MESSAGE', text: message.text, policy }, idempotencyKey ?? null)
       if (!('kind' in outcome)) return outcome
       if (outcome.kind === 'ended') return sessionEnded(outcome.sessionId)
-      const { sessionId, created, duplicate } = outcome
-      return { __typename: 'SendPayload' as const, sessionId, deliveryId: deliveryOf(outcome), created, duplicate }
+      return { __typename: 'SendPayload' as const, ...toDelivered(outcome), created: outcome.created }
     },
   }),
 )

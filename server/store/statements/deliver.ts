@@ -1,7 +1,7 @@
 /**
  * deliver: puts a delivery into a session's inbox (R1's first door).
- * In: session, the key, the delivery. Out: one row: the key's first effect when it had been used; the session's status when the
- * delivery was accepted; whether there is such a session at all.
+ * In: session, the key, the delivery. Out: one row: the key's first effect when it had been used; the session's status and the position
+ * when the delivery was accepted; whether there is such a session at all.
  *
  * All of it hangs on `head`, the UPDATE that takes the session's lock: position, control and the open turn come from there. Rows of
  * other tables are as old as the statement's start, so the session row is found by id alone and its new status is an expression,
@@ -24,6 +24,7 @@ interface DeliverRow {
   readonly delivery_id: KeyRow['delivery_id']
   readonly hash: string | null
   readonly status: SessionStatus | null
+  readonly position: number | null
   readonly found: boolean
 }
 
@@ -56,9 +57,9 @@ const DELIVER = defineStatement<DeliverRow>(
       WHEN delivery_row.kind = 'MESSAGE' AND session.status IN ('CREATED', 'IDLE', 'HIBERNATED') THEN 'RUNNING' ELSE session.status END,
     updated_at = delivery_row.accepted_at
   FROM head, delivery_row WHERE session.id = head.session_id
-  RETURNING session.status
+  RETURNING session.status, head.inbox
 )
-SELECT used.session_id, used.delivery_id, used.hash, session_row.status,
+SELECT used.session_id, used.delivery_id, used.hash, session_row.status, session_row.inbox AS position,
   EXISTS (SELECT FROM session_head WHERE session_head.session_id = $1) AS found
 FROM (SELECT 1) AS one LEFT JOIN used ON true LEFT JOIN session_row ON true`,
 )
@@ -100,7 +101,9 @@ async function toOutcome(
   if (row !== undefined && key !== null && row.session_id !== null) {
     return toDuplicate(key, { session_id: row.session_id, delivery_id: row.delivery_id, hash: row.hash ?? '' })
   }
-  if (row !== undefined && row.status !== null) return { kind: 'accepted', sessionId, deliveryId: delivery.id, status: row.status }
+  if (row !== undefined && row.status !== null && row.position !== null) {
+    return { kind: 'accepted', sessionId, deliveryId: delivery.id, position: row.position, status: row.status }
+  }
   // The key was looked up before the lock was waited for: its first effect may have come, and the session's end, meanwhile.
   const first = key === null ? null : await findKey(database, key)
   return first ?? { kind: row?.found === true ? 'ended' : 'not-found' }

@@ -37,5 +37,12 @@ export async function look(database: Database, sessionId: SessionId, after: numb
   const [row] = await database.query(LOOK, [toText(sessionId), after])
   if (row === undefined) return null
   const { epoch, owner, revision, tenant } = row
-  return { epoch, owner, revision, committedBy: row.committed_by, lastSeq: row.last_seq, arrived: row.arrived.map((delivery) => toDelivery(tenant, delivery)) }
+  return {
+    epoch,
+    owner,
+    revision,
+    committedBy: row.committed_by,
+    lastSeq: row.last_seq,
+    arrived: row.arrived.map((delivery) => toDelivery(tenant, delivery)),
+  }
 }
