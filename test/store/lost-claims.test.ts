@@ -20,7 +20,9 @@ it('a claim that the database lost in a crash is told from the one that got its 
   const second = await store.claim(id, { owner: ids.next('wrk'), ttlMs: TTL_MS, agents: [agent] })
   if (second === 'not-due') throw new Error('it is due')
   expect(second.lease.epoch).toBe(lost.lease.epoch)
-  expect(await store.appendEvents([{ lease: lost.lease, events: [chunk(clock, 'lost')] }], TTL_MS)).toEqual(new Map([[id, { kind: 'fenced' }]]))
+  expect(await store.appendEvents([{ lease: lost.lease, events: [chunk(clock, 'lost')] }], TTL_MS)).toEqual(
+    new Map([[id, { kind: 'fenced' }]]),
+  )
   expect(await store.commit(second, parkingCommit(second, clock), TTL_MS)).toMatchObject({ kind: 'committed' })
   expect(await store.commit(lost, parkingCommit(lost, clock), TTL_MS)).toEqual({ kind: 'fenced' })
   expect(await store.renew([lost.lease], TTL_MS)).toEqual(new Map())
