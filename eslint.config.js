@@ -5,7 +5,7 @@ const CODECS = [
   'server/store/**/*.ts',
   'server/**/*codec*.ts',
   'server/**/decode-*.ts',
-  'server/session/checkpoint.ts',
+  'server/session/perform/memos.ts',
   'server/graphql/builder.ts',
   'sdk/graphql-response.ts',
   'sdk/session-events.ts',

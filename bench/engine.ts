@@ -74,7 +74,14 @@ export async function startEngine({ place, poolSize, warn }: EngineOptions): Pro
   const coordinator = await openCoordinator(place, owner, log)
   const writer = createEventWriter({ store, coordinator, clock, ttlMs: leaseTtlMs, log })
   const feed = createFeed({ store, coordinator, clock, log })
-  const intake = createIntake({ store, coordinator, clock, ids, deployment: DEPLOYMENT })
+  const intake = createIntake({
+    store,
+    coordinator,
+    clock,
+    ids,
+    deployment: DEPLOYMENT,
+    lifetimeOf: () => ({ mode: 'CONVERSATION', idleTimeoutMs: null }),
+  })
   const pool = startWorkerPool({
     ...{ store, coordinator, writer, agents, clock, ids, log, owner, slots: SLOTS, leaseTtlMs, meter: NO_METER },
     random: Math.random,

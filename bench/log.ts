@@ -20,7 +20,18 @@ export async function openLog({ store, ids }: Engine): Promise<OpenLog> {
   const content = { kind: 'MESSAGE', text: 'Tell me a long story', policy: 'STEER' } as const
   const firstDelivery = { id: ids.next('dlv'), by: CALLER, content, acceptedAt: clock.now() }
   await store.createSession({
-    ...{ id: sessionId, agent: NOBODY, owner: CALLER, title: null, metadata: {}, addresses: [], deployment: DEPLOYMENT, history: [] },
+    ...{
+      id: sessionId,
+      agent: NOBODY,
+      mode: 'CONVERSATION',
+      idleTimeoutMs: null,
+      owner: CALLER,
+      title: null,
+      metadata: {},
+      addresses: [],
+      deployment: DEPLOYMENT,
+      history: [],
+    },
     ...{ createdAt: clock.now(), firstDelivery, idempotency: null },
   })
   const claimed = await store.claim(sessionId, { owner: ids.next('wrk'), ttlMs: LOG_LEASE_MS, agents: [NOBODY] })

@@ -17,7 +17,7 @@ export async function resumeTalk(engine: Engine, sessionId: SessionId): Promise<
 }
 
 export async function createSession({ intake }: Engine): Promise<SessionId> {
-  const spec = { agent: AGENT, title: null, metadata: {}, addresses: [], history: [] }
+  const spec = { agent: AGENT, mode: null, idleTimeoutMs: null, title: null, metadata: {}, addresses: [], history: [] }
   const outcome = await intake.create(CALLER, spec, null)
   if (outcome.kind !== 'accepted') throw new Error(`no session could be made: ${outcome.kind}`)
   return outcome.sessionId

@@ -24,6 +24,8 @@ export const FAILURE_CODES = [
   'CANCELLED',
   'ENDED',
   'DROPPED',
+  'CLEARED',
+  'COMPACTION_UNAVAILABLE',
   'SESSION_STRANDED',
   'INTERNAL',
 ] as const

@@ -4,15 +4,21 @@ import { openBatches, openEvents, type EventBatch, type EventStreamOptions } fro
 import type { Acceptance } from './follow-turn.js'
 import {
   CancelDocument,
+  ClaimAddressDocument,
+  ClearDocument,
+  CompactDocument,
   EndDocument,
   GetSessionDocument,
   ListTurnsDocument,
+  ReleaseAddressDocument,
   SendDocument,
   TranscriptDocument,
   UpdateSessionDocument,
 } from './generated/documents.js'
 import type {
   CancelMutation,
+  ClearMutation,
+  CompactMutation,
   DeliveryFieldsFragment,
   EndMutation,
   SendInput,
@@ -66,6 +72,10 @@ export interface Session {
   messages(options?: FollowMessagesOptions): AsyncIterableIterator<MessagesState>
   /** Stops the open turn (or only `turnId`); the session stays open. `dropQueued` rejects what waits behind it. */
   cancel(options?: DeliverOptions & { readonly turnId?: string; readonly dropQueued?: boolean }): Promise<DeliveryReceipt>
+  /** Empties what the model reads. An open turn is cancelled first, and messages that wait are rejected. */
+  clear(options?: DeliverOptions): Promise<DeliveryReceipt>
+  /** Summarises what the model reads, between turns; `instructions` say what to keep. */
+  compact(options?: DeliverOptions & { readonly instructions?: string }): Promise<DeliveryReceipt>
   /** Ends the session for good. Repeating it gives the first end. */
   end(options?: DeliverOptions & { readonly reason?: string }): Promise<DeliveryReceipt>
   /** Sets what is given, leaves the rest. */
@@ -73,6 +83,10 @@ export interface Session {
     changes: { readonly title?: string; readonly metadata?: { readonly [key: string]: unknown } },
     options?: CallOptions,
   ): Promise<SessionInfo>
+  /** Holds `channel:value` from now on: what is sent to the address reaches this session. Repeating it changes nothing. */
+  claimAddress(address: string, options?: CallOptions): Promise<SessionInfo>
+  /** Does not hold the address any more. Repeating it changes nothing. */
+  releaseAddress(address: string, options?: CallOptions): Promise<SessionInfo>
   /** Null when there is no such session, or the caller may not see it. */
   get(options?: CallOptions): Promise<SessionInfo | null>
   /** What was said, oldest first; `maxMessages` keeps the newest. Null as for `get`. */
@@ -93,12 +107,30 @@ export function createSession(transport: Transport, id: string): Session {
       const variables = { input: { ...input, session: { id }, idempotencyKey: key(idempotencyKey) } }
       return toReceipt((await transport.request(CancelDocument, variables, { signal })).cancel)
     },
+    async clear({ signal, idempotencyKey } = {}) {
+      const variables = { input: { session: { id }, idempotencyKey: key(idempotencyKey) } }
+      return toReceipt((await transport.request(ClearDocument, variables, { signal })).clear)
+    },
+    async compact({ signal, idempotencyKey, ...input } = {}) {
+      const variables = { input: { ...input, session: { id }, idempotencyKey: key(idempotencyKey) } }
+      return toReceipt((await transport.request(CompactDocument, variables, { signal })).compact)
+    },
     async end({ signal, idempotencyKey, ...input } = {}) {
       const variables = { input: { ...input, session: { id }, idempotencyKey: key(idempotencyKey) } }
       return toReceipt((await transport.request(EndDocument, variables, { signal })).end)
     },
     async update(changes, { signal } = {}) {
       const { updateSession: result } = await transport.request(UpdateSessionDocument, { input: { ...changes, session: id } }, { signal })
+      if (result.__typename !== 'SessionPayload') throw toProblemError(result)
+      return result.session
+    },
+    async claimAddress(address, { signal } = {}) {
+      const { claimAddress: result } = await transport.request(ClaimAddressDocument, { input: { session: id, address } }, { signal })
+      if (result.__typename !== 'SessionPayload') throw toProblemError(result)
+      return result.session
+    },
+    async releaseAddress(address, { signal } = {}) {
+      const { releaseAddress: result } = await transport.request(ReleaseAddressDocument, { input: { session: id, address } }, { signal })
       if (result.__typename !== 'SessionPayload') throw toProblemError(result)
       return result.session
     },
@@ -137,7 +169,9 @@ export function sendMessage(
   return createTurnHandle(transport, { accepted: accept(), signal })
 }
 
-function toReceipt(result: CancelMutation['cancel'] | EndMutation['end']): DeliveryReceipt {
+type Handed = CancelMutation['cancel'] | ClearMutation['clear'] | CompactMutation['compact'] | EndMutation['end']
+
+function toReceipt(result: Handed): DeliveryReceipt {
   if (result.__typename !== 'DeliveryPayload') throw toProblemError(result)
   return { delivery: result.delivery, duplicate: result.duplicate }
 }

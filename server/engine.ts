@@ -12,10 +12,10 @@ import { createFeed, type Feed } from './events/feed.js'
 import { createEventWriter, type EventWriter } from './events/writer.js'
 import { createIdSource, type IdSource } from './ids.js'
 import { meterStore } from './observability/metered-store.js'
-import { createIntake, type Intake } from './session/intake.js'
+import { createIntake, type Intake, type Lifetime } from './session/intake.js'
 import type { Meter } from './session/meter.js'
 import { createRecentHistories } from './session/perform/recent-histories.js'
-import type { Coordinator, Log, ProcessPresence, SessionStore } from './session/ports.js'
+import type { AgentPort, Coordinator, Log, ProcessPresence, SessionStore } from './session/ports.js'
 import type { OpenStore } from './store/open.js'
 import { startWorkerPool, type EndedTurn, type WorkerPool } from './worker/pool.js'
 
@@ -55,7 +55,8 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   const coordinator = await openCoordinator({ ...options, log }, self)
   const writer = createEventWriter({ store, coordinator, clock, ttlMs: leaseTtlMs, log })
   const feed = createFeed({ store, coordinator, clock, log })
-  const intake = createIntake({ store, coordinator, clock, ids, deployment: config.deployment })
+  const lifetimeOf = (agent: string): Lifetime => toLifetime(options.agents.get(agent))
+  const intake = createIntake({ store, coordinator, clock, ids, deployment: config.deployment, lifetimeOf })
   const pool = self.slots === 0 ? null : startPool({ ...options, log }, { self, store, coordinator, writer, ids, leaseTtlMs })
   return {
     ...{ self, ids, coordinator, feed, intake, pool },
@@ -97,6 +98,11 @@ function startPool({ log, meter, agents, opened, onTurnEnded }: EngineOptions, p
     renewsLeases: opened.database.kind !== 'embedded',
     sweepIntervalMs: SWEEP_INTERVAL_MS,
   })
+}
+
+/** An agent that this process does not serve: its sessions last. */
+function toLifetime(agent: AgentPort | undefined): Lifetime {
+  return { mode: agent?.mode ?? 'CONVERSATION', idleTimeoutMs: agent?.limits.sessionTimeoutMs ?? null }
 }
 
 function describeProcess({ role, deployment, slots }: Config, ids: IdSource, clock: Clock): ProcessPresence {

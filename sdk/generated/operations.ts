@@ -3,6 +3,14 @@
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+/** Example: `{ session: "ses_01jd9x0k3vf8h8s6q2m4n7p9r1", address: "slack:C042" }` */
+export type AddressInput = {
+  /** The address, `channel:value`. Example: `"slack:C042"` */
+  readonly address: string;
+  /** The session. Example: `"ses_01jd9x0k3vf8h8s6q2m4n7p9r1"` */
+  readonly session: string;
+};
+
 /** Whichever session holds an address. Example: `{ address: "slack:C042", create: { agent: "support" } }` */
 export type AddressTargetInput = {
   /** The address, `channel:value`. Example: `"slack:C042"` */
@@ -21,6 +29,24 @@ export type CancelInput = {
   readonly session: SessionRef;
   /** Only if this is the open turn. Example: `"turn_01jd9x0k3vf8h8s6q2m4n7p9r1"` */
   readonly turnId?: string | null | undefined;
+};
+
+/** Example: `{ session: { address: "slack:C042" } }` */
+export type ClearInput = {
+  /** Makes repeating safe: the same key gives the first effect again, whatever became of it. At most 255 characters. Example: `"order-1042"` */
+  readonly idempotencyKey?: string | null | undefined;
+  /** The session. Example: `{ address: "slack:C042" }` */
+  readonly session: SessionRef;
+};
+
+/** Example: `{ session: { address: "slack:C042" }, instructions: "Keep all order numbers." }` */
+export type CompactInput = {
+  /** Makes repeating safe: the same key gives the first effect again, whatever became of it. At most 255 characters. Example: `"order-1042"` */
+  readonly idempotencyKey?: string | null | undefined;
+  /** What the summary has to keep. Example: `"Keep all order numbers."` */
+  readonly instructions?: string | null | undefined;
+  /** The session. Example: `{ address: "slack:C042" }` */
+  readonly session: SessionRef;
 };
 
 /** Example: `{ session: { agent: "support" }, idempotencyKey: "order-1042" }` */
@@ -106,6 +132,10 @@ export type NewSessionInput = {
   readonly history?: ReadonlyArray<TranscriptMessageInput>;
   /** Anything that belongs to it, at most 16384 bytes of JSON; tools read it too. Example: `{ order: 1042 }` */
   readonly metadata?: { readonly [key: string]: unknown } | null | undefined;
+  /** How long it lasts; null: as the agent has it. Example: `TASK` */
+  readonly mode?: SessionMode | null | undefined;
+  /** How long it may be idle, milliseconds; 0: for ever, null: as the agent has it. Example: `86400000` */
+  readonly sessionTimeoutMs?: number | null | undefined;
   /** What people call it, at most 200 characters. Example: `"Order 1042"` */
   readonly title?: string | null | undefined;
 };
@@ -180,6 +210,8 @@ export type SessionEndReason =
 
 /** What happened. */
 export type SessionEventType =
+  /** What the model reads was emptied. */
+  | 'CONTEXT_CLEARED'
   /** A delivery took effect, or never will; once for every delivery. */
   | 'DELIVERY_SETTLED'
   /** Text, as it comes. */
@@ -334,7 +366,7 @@ export type TranscriptRole =
 export type TurnPolicy =
   /** Waits for the end of the open turn, then starts the next. */
   | 'QUEUE'
-  /** Joins the open turn as soon as it can, if its sender is the one whom the turn serves. In this release it waits like QUEUE. */
+  /** Joins the open turn as soon as it can, if its sender is the one whom the turn serves; anybody else waits for its end. */
   | 'STEER';
 
 /** Where a turn stands. */
@@ -429,6 +461,36 @@ export type CancelMutation = { readonly cancel:
     | { readonly __typename: 'SessionEndedError', readonly code: ProblemCode, readonly message: string, readonly session: { readonly id: string } }
    };
 
+export type ClearMutationVariables = Exact<{
+  input: ClearInput;
+}>;
+
+
+export type ClearMutation = { readonly clear:
+    | { readonly __typename: 'DeliveryPayload', readonly duplicate: boolean, readonly delivery: { readonly id: string, readonly sessionId: string, readonly position: number, readonly kind: DeliveryKind, readonly policy: TurnPolicy | null, readonly text: string | null, readonly status: DeliveryStatus, readonly acceptedAt: string, readonly settledAt: string | null, readonly rejection: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null } }
+    | { readonly __typename: 'ForbiddenError', readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'IdempotencyMismatchError', readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'InvalidInputError', readonly code: ProblemCode, readonly message: string, readonly issues: ReadonlyArray<{ readonly path: ReadonlyArray<string>, readonly message: string }> }
+    | { readonly __typename: 'LimitExceededError', readonly limit: string, readonly retryAfterMs: number | null, readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'NotFoundError', readonly id: string | null, readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'SessionEndedError', readonly code: ProblemCode, readonly message: string, readonly session: { readonly id: string } }
+   };
+
+export type CompactMutationVariables = Exact<{
+  input: CompactInput;
+}>;
+
+
+export type CompactMutation = { readonly compact:
+    | { readonly __typename: 'DeliveryPayload', readonly duplicate: boolean, readonly delivery: { readonly id: string, readonly sessionId: string, readonly position: number, readonly kind: DeliveryKind, readonly policy: TurnPolicy | null, readonly text: string | null, readonly status: DeliveryStatus, readonly acceptedAt: string, readonly settledAt: string | null, readonly rejection: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null } }
+    | { readonly __typename: 'ForbiddenError', readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'IdempotencyMismatchError', readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'InvalidInputError', readonly code: ProblemCode, readonly message: string, readonly issues: ReadonlyArray<{ readonly path: ReadonlyArray<string>, readonly message: string }> }
+    | { readonly __typename: 'LimitExceededError', readonly limit: string, readonly retryAfterMs: number | null, readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'NotFoundError', readonly id: string | null, readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'SessionEndedError', readonly code: ProblemCode, readonly message: string, readonly session: { readonly id: string } }
+   };
+
 export type EndMutationVariables = Exact<{
   input: EndInput;
 }>;
@@ -457,6 +519,7 @@ export type SessionEventsSubscription = { readonly sessionEvents:
     | { readonly __typename: 'InvalidInputError', readonly code: ProblemCode, readonly message: string, readonly issues: ReadonlyArray<{ readonly path: ReadonlyArray<string>, readonly message: string }> }
     | { readonly __typename: 'NotFoundError', readonly id: string | null, readonly code: ProblemCode, readonly message: string }
     | { readonly __typename: 'SessionEventsBatch', readonly cursor: string, readonly caughtUp: boolean, readonly events: ReadonlyArray<
+        | { readonly __typename: 'ContextCleared', readonly id: string, readonly type: SessionEventType, readonly cursor: string, readonly at: string, readonly sessionId: string, readonly turnId: string | null, readonly stepIndex: number | null, readonly attempt: number | null }
         | { readonly __typename: 'DeliverySettled', readonly delivery: string, readonly status: DeliveryStatus, readonly turn: string | null, readonly reason: string | null, readonly id: string, readonly type: SessionEventType, readonly cursor: string, readonly at: string, readonly sessionId: string, readonly turnId: string | null, readonly stepIndex: number | null, readonly attempt: number | null }
         | { readonly __typename: 'LlmChunk', readonly blockId: string, readonly offset: number, readonly text: string, readonly id: string, readonly type: SessionEventType, readonly cursor: string, readonly at: string, readonly sessionId: string, readonly turnId: string | null, readonly stepIndex: number | null, readonly attempt: number | null }
         | { readonly __typename: 'LlmReasoning', readonly blockId: string, readonly offset: number, readonly text: string, readonly id: string, readonly type: SessionEventType, readonly cursor: string, readonly at: string, readonly sessionId: string, readonly turnId: string | null, readonly stepIndex: number | null, readonly attempt: number | null }
@@ -496,6 +559,7 @@ export type SessionLogQueryVariables = Exact<{
 
 
 export type SessionLogQuery = { readonly session: { readonly cursor: string, readonly events: { readonly nodes: ReadonlyArray<
+        | { readonly __typename: 'ContextCleared', readonly id: string, readonly type: SessionEventType, readonly cursor: string, readonly at: string, readonly sessionId: string, readonly turnId: string | null, readonly stepIndex: number | null, readonly attempt: number | null }
         | { readonly __typename: 'DeliverySettled', readonly delivery: string, readonly status: DeliveryStatus, readonly turn: string | null, readonly reason: string | null, readonly id: string, readonly type: SessionEventType, readonly cursor: string, readonly at: string, readonly sessionId: string, readonly turnId: string | null, readonly stepIndex: number | null, readonly attempt: number | null }
         | { readonly __typename: 'LlmChunk', readonly blockId: string, readonly offset: number, readonly text: string, readonly id: string, readonly type: SessionEventType, readonly cursor: string, readonly at: string, readonly sessionId: string, readonly turnId: string | null, readonly stepIndex: number | null, readonly attempt: number | null }
         | { readonly __typename: 'LlmReasoning', readonly blockId: string, readonly offset: number, readonly text: string, readonly id: string, readonly type: SessionEventType, readonly cursor: string, readonly at: string, readonly sessionId: string, readonly turnId: string | null, readonly stepIndex: number | null, readonly attempt: number | null }
@@ -531,7 +595,7 @@ export type PrincipalFieldsFragment = { readonly tenant: string, readonly id: st
 
 export type UsageFieldsFragment = { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean };
 
-export type SessionFieldsFragment = { readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } };
+export type SessionFieldsFragment = { readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly expiresAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } };
 
 export type TurnFieldsFragment = { readonly id: string, readonly number: number, readonly status: TurnStatus, readonly trigger: TurnTrigger, readonly userInput: string, readonly assistantOutput: string | null, readonly startedAt: string, readonly endedAt: string | null, readonly latencyMs: number | null, readonly activeMs: number, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } };
 
@@ -570,7 +634,7 @@ export type CreateSessionMutationVariables = Exact<{
 
 export type CreateSessionMutation = { readonly createSession:
     | { readonly __typename: 'AddressTakenError', readonly address: string, readonly holder: string | null, readonly code: ProblemCode, readonly message: string }
-    | { readonly __typename: 'CreateSessionPayload', readonly duplicate: boolean, readonly session: { readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } } }
+    | { readonly __typename: 'CreateSessionPayload', readonly duplicate: boolean, readonly session: { readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly expiresAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } } }
     | { readonly __typename: 'ForbiddenError', readonly code: ProblemCode, readonly message: string }
     | { readonly __typename: 'IdempotencyMismatchError', readonly code: ProblemCode, readonly message: string }
     | { readonly __typename: 'InvalidInputError', readonly code: ProblemCode, readonly message: string, readonly issues: ReadonlyArray<{ readonly path: ReadonlyArray<string>, readonly message: string }> }
@@ -588,7 +652,35 @@ export type UpdateSessionMutation = { readonly updateSession:
     | { readonly __typename: 'InvalidInputError', readonly code: ProblemCode, readonly message: string, readonly issues: ReadonlyArray<{ readonly path: ReadonlyArray<string>, readonly message: string }> }
     | { readonly __typename: 'LimitExceededError', readonly limit: string, readonly retryAfterMs: number | null, readonly code: ProblemCode, readonly message: string }
     | { readonly __typename: 'NotFoundError', readonly id: string | null, readonly code: ProblemCode, readonly message: string }
-    | { readonly __typename: 'SessionPayload', readonly session: { readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } } }
+    | { readonly __typename: 'SessionPayload', readonly session: { readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly expiresAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } } }
+   };
+
+export type ClaimAddressMutationVariables = Exact<{
+  input: AddressInput;
+}>;
+
+
+export type ClaimAddressMutation = { readonly claimAddress:
+    | { readonly __typename: 'AddressTakenError', readonly address: string, readonly holder: string | null, readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'ForbiddenError', readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'InvalidInputError', readonly code: ProblemCode, readonly message: string, readonly issues: ReadonlyArray<{ readonly path: ReadonlyArray<string>, readonly message: string }> }
+    | { readonly __typename: 'LimitExceededError', readonly limit: string, readonly retryAfterMs: number | null, readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'NotFoundError', readonly id: string | null, readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'SessionEndedError', readonly code: ProblemCode, readonly message: string, readonly session: { readonly id: string } }
+    | { readonly __typename: 'SessionPayload', readonly session: { readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly expiresAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } } }
+   };
+
+export type ReleaseAddressMutationVariables = Exact<{
+  input: AddressInput;
+}>;
+
+
+export type ReleaseAddressMutation = { readonly releaseAddress:
+    | { readonly __typename: 'ForbiddenError', readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'InvalidInputError', readonly code: ProblemCode, readonly message: string, readonly issues: ReadonlyArray<{ readonly path: ReadonlyArray<string>, readonly message: string }> }
+    | { readonly __typename: 'LimitExceededError', readonly limit: string, readonly retryAfterMs: number | null, readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'NotFoundError', readonly id: string | null, readonly code: ProblemCode, readonly message: string }
+    | { readonly __typename: 'SessionPayload', readonly session: { readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly expiresAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } } }
    };
 
 export type GetSessionQueryVariables = Exact<{
@@ -596,14 +688,14 @@ export type GetSessionQueryVariables = Exact<{
 }>;
 
 
-export type GetSessionQuery = { readonly session: { readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } } | null };
+export type GetSessionQuery = { readonly session: { readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly expiresAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } } | null };
 
 export type GetSessionByAddressQueryVariables = Exact<{
   address: string;
 }>;
 
 
-export type GetSessionByAddressQuery = { readonly sessionByAddress: { readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } } | null };
+export type GetSessionByAddressQuery = { readonly sessionByAddress: { readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly expiresAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } } | null };
 
 export type ListSessionsQueryVariables = Exact<{
   first?: number | null | undefined;
@@ -612,7 +704,7 @@ export type ListSessionsQueryVariables = Exact<{
 }>;
 
 
-export type ListSessionsQuery = { readonly sessions: { readonly nodes: ReadonlyArray<{ readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type ListSessionsQuery = { readonly sessions: { readonly nodes: ReadonlyArray<{ readonly cursor: string, readonly id: string, readonly agentName: string, readonly mode: SessionMode, readonly status: SessionStatus, readonly title: string | null, readonly metadata: { readonly [key: string]: unknown }, readonly createdAt: string, readonly updatedAt: string, readonly endedAt: string | null, readonly expiresAt: string | null, readonly endReason: SessionEndReason | null, readonly addresses: ReadonlyArray<string>, readonly deployment: string, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly owner: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null }, readonly currentTurn: { readonly id: string, readonly number: number, readonly status: TurnStatus } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type SessionEndQueryVariables = Exact<{
   id: string;
@@ -651,6 +743,8 @@ export type GetTurnQuery = { readonly node:
     | { readonly __typename: 'ToolCall' }
     | { readonly __typename: 'Turn', readonly id: string, readonly number: number, readonly status: TurnStatus, readonly trigger: TurnTrigger, readonly userInput: string, readonly assistantOutput: string | null, readonly startedAt: string, readonly endedAt: string | null, readonly latencyMs: number | null, readonly activeMs: number, readonly error: { readonly code: string, readonly message: string, readonly retryable: boolean, readonly details: { readonly [key: string]: unknown } | null } | null, readonly usage: { readonly promptTokens: number | null, readonly completionTokens: number | null, readonly cacheTokens: number | null, readonly reasoningTokens: number | null, readonly totalTokens: number | null, readonly incomplete: boolean } }
    | null };
+
+type SessionEventFields_ContextCleared_Fragment = { readonly __typename: 'ContextCleared', readonly id: string, readonly type: SessionEventType, readonly cursor: string, readonly at: string, readonly sessionId: string, readonly turnId: string | null, readonly stepIndex: number | null, readonly attempt: number | null };
 
 type SessionEventFields_DeliverySettled_Fragment = { readonly __typename: 'DeliverySettled', readonly delivery: string, readonly status: DeliveryStatus, readonly turn: string | null, readonly reason: string | null, readonly id: string, readonly type: SessionEventType, readonly cursor: string, readonly at: string, readonly sessionId: string, readonly turnId: string | null, readonly stepIndex: number | null, readonly attempt: number | null };
 
@@ -707,6 +801,7 @@ type SessionEventFields_TurnStarted_Fragment = { readonly __typename: 'TurnStart
 type SessionEventFields_TurnWaiting_Fragment = { readonly __typename: 'TurnWaiting', readonly on: WaitReason, readonly id: string, readonly type: SessionEventType, readonly cursor: string, readonly at: string, readonly sessionId: string, readonly turnId: string | null, readonly stepIndex: number | null, readonly attempt: number | null };
 
 export type SessionEventFieldsFragment =
+  | SessionEventFields_ContextCleared_Fragment
   | SessionEventFields_DeliverySettled_Fragment
   | SessionEventFields_LlmChunk_Fragment
   | SessionEventFields_LlmReasoning_Fragment

@@ -59,6 +59,12 @@ export interface TokenUsage {
   readonly totalTokens: number | null
 }
 
+/** What the model reads was emptied: the next turn begins a new conversation. */
+export interface ContextCleared extends SessionEventBase {
+  readonly __typename: 'ContextCleared'
+  readonly type: 'CONTEXT_CLEARED'
+}
+
 /** A delivery took effect, or never will. Once for every delivery. */
 export interface DeliverySettled extends SessionEventBase {
   readonly __typename: 'DeliverySettled'
@@ -383,6 +389,7 @@ export interface TurnWaiting extends SessionEventBase {
 
 /** Everything that a session's log says; `type` tells which. */
 export type SessionEvent =
+  | ContextCleared
   | DeliverySettled
   | LlmChunk
   | LlmReasoning

@@ -1,6 +1,7 @@
 import { PerdureError } from '../errors.js'
 import type { ModelClient } from '../session/model.js'
 import type { AgentLimits } from '../session/ports.js'
+import { SESSION_MODES, type SessionMode } from '../session/session.js'
 import { isTool, type CompiledTool, type Tool } from './tool.js'
 import { isRecord, refuseUnknownOptions } from './loose-options.js'
 
@@ -13,9 +14,17 @@ export interface AgentOptions {
   readonly model: string | ModelClient
   /** The system instructions. Never stored: read at every model call, so a function may look up what is true now. */
   readonly instructions: string | (() => string | Promise<string>)
+  /**
+   * `CONVERSATION` (the default): its sessions go on until somebody ends them. `TASK`: the end of the first turn is the end of the
+   * session. A session may be created with another one.
+   */
+  readonly mode?: SessionMode
   /** By the name that the model calls: letters, digits, `_` and `-`, at most 64. */
   readonly tools?: Readonly<Record<string, Tool>>
-  /** Defaults: 200 model calls a turn, 30 minutes of active time a turn, 10 seconds for tools to answer a cancel. */
+  /**
+   * Defaults: 200 model calls a turn, 30 minutes of active time a turn, 10 seconds for tools to answer a cancel, 30 days that a session
+   * may be idle (`sessionTimeoutMs`; null: for ever).
+   */
   readonly limits?: Partial<AgentLimits>
 }
 
@@ -28,13 +37,19 @@ export interface Agent {
   readonly description: string | null
   readonly model: string | ModelClient
   readonly instructions: string | (() => string | Promise<string>)
+  readonly mode: SessionMode
   readonly tools: ReadonlyMap<string, CompiledTool>
   readonly limits: AgentLimits
 }
 
-export const DEFAULT_LIMITS: AgentLimits = { maxIterationsPerTurn: 200, turnTimeoutMs: 30 * 60_000, cancelGraceMs: 10_000 }
+export const DEFAULT_LIMITS: AgentLimits = {
+  maxIterationsPerTurn: 200,
+  turnTimeoutMs: 30 * 60_000,
+  cancelGraceMs: 10_000,
+  sessionTimeoutMs: 30 * 24 * 3600_000,
+}
 
-const OPTIONS = ['name', 'description', 'model', 'instructions', 'tools', 'limits'] as const
+const OPTIONS = ['name', 'description', 'model', 'instructions', 'mode', 'tools', 'limits'] as const
 const AGENT_NAME = /^[a-z][a-z0-9-]{0,63}$/
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/
 
@@ -67,6 +82,7 @@ export function defineAgent(options: AgentOptions): Agent {
     description: options.description ?? null,
     model: options.model,
     instructions: options.instructions,
+    mode: options.mode ?? 'CONVERSATION',
     tools: compileTools(name, options.tools ?? {}, refuse),
     limits: toLimits(options.limits ?? {}, refuse),
   })
@@ -90,12 +106,13 @@ function suggestName(name: string): string {
 }
 
 function checkOptions(options: AgentOptions, refuse: Refuse): void {
-  const { description, model, instructions } = options
+  const { description, model, instructions, mode } = options
   if (description !== undefined && typeof description !== 'string') refuse('description must be a text')
   if (!isModel(model)) refuse('model must be a text such as "openai/gpt-5-mini", or a client such as scripted(…) or openaiChat(…)')
   if (typeof instructions !== 'string' && typeof instructions !== 'function') {
     refuse('instructions must be a text, or a function that gives one')
   }
+  if (mode !== undefined && !SESSION_MODES.includes(mode)) refuse(`mode must be ${SESSION_MODES.join(' or ')}, not ${mode}`)
 }
 
 function isModel(model: unknown): boolean {
@@ -123,7 +140,7 @@ function compileTools(agent: string, tools: Readonly<Record<string, Tool>>, refu
 function toLimits(given: Partial<AgentLimits>, refuse: Refuse): AgentLimits {
   if (!isRecord(given)) refuse('limits must be an object, e.g. limits: { maxIterationsPerTurn: 20 }')
   refuseUnknownOptions(given, Object.keys(DEFAULT_LIMITS), (problem) => refuse(`limits: ${problem}`))
-  const read = (key: keyof AgentLimits, least: number): number => {
+  const read = (key: Exclude<keyof AgentLimits, 'sessionTimeoutMs'>, least: number): number => {
     const value = given[key] ?? DEFAULT_LIMITS[key]
     if (Number.isSafeInteger(value) && value >= least) return value
     return refuse(`limits.${key} must be a whole number of at least ${String(least)}, not ${String(value)}`)
@@ -132,5 +149,12 @@ function toLimits(given: Partial<AgentLimits>, refuse: Refuse): AgentLimits {
     maxIterationsPerTurn: read('maxIterationsPerTurn', 1),
     turnTimeoutMs: read('turnTimeoutMs', 1),
     cancelGraceMs: read('cancelGraceMs', 0),
+    sessionTimeoutMs: readTimeout(given.sessionTimeoutMs, refuse),
   }
+}
+
+function readTimeout(given: number | null | undefined, refuse: Refuse): number | null {
+  if (given === null || given === undefined) return given === null ? null : DEFAULT_LIMITS.sessionTimeoutMs
+  if (Number.isSafeInteger(given) && given >= 1) return given
+  return refuse(`limits.sessionTimeoutMs must be a whole number of at least 1, or null for never, not ${String(given)}`)
 }

@@ -2,6 +2,7 @@
 import { PerdureError } from '../errors.js'
 import type { ModelClient } from '../session/model.js'
 import type { AgentLimits, AgentPort, ToolPort } from '../session/ports.js'
+import type { SessionMode } from '../session/session.js'
 import type { JsonObject } from '../session/perform/to-json.js'
 import type { Agent } from './define-agent.js'
 import type { CompiledTool } from './tool.js'
@@ -22,6 +23,7 @@ export interface AgentDescription {
   readonly description: string | null
   /** The model's name. */
   readonly model: string
+  readonly mode: SessionMode
   readonly tools: readonly ToolDescription[]
   readonly limits: AgentLimits
 }
@@ -53,7 +55,7 @@ export function createRegistry(agents: readonly Agent[], resolveModel: ResolveMo
 
 function toAgentPort(agent: Agent, model: ModelClient): AgentPort {
   const tools = new Map<string, ToolPort>([...agent.tools].map(([name, tool]) => [name, { ...tool, name }]))
-  return { name: agent.name, model, tools, limits: agent.limits, instructions: () => readInstructions(agent) }
+  return { name: agent.name, mode: agent.mode, model, tools, limits: agent.limits, instructions: () => readInstructions(agent) }
 }
 
 function readInstructions(agent: Agent): string | Promise<string> {
@@ -68,9 +70,9 @@ function checkInstructions(name: string, text: unknown): string {
 }
 
 function describeAgent(agent: Agent, model: string): AgentDescription {
-  const { name, description, limits } = agent
+  const { name, description, mode, limits } = agent
   const tools = [...agent.tools].map(([toolName, tool]) => describeTool(toolName, tool))
-  return { id: `agt_${name}`, name, description, model, tools, limits }
+  return { id: `agt_${name}`, name, description, model, mode, tools, limits }
 }
 
 function describeTool(name: string, tool: CompiledTool): ToolDescription {

@@ -28,6 +28,7 @@ const metadata = z.looseObject({}).superRefine((value, context) => {
 const newSession = (maxAddresses: number) =>
   z.object({
     agent: z.string(),
+    sessionTimeoutMs: optional(z.number().min(0, 'is negative; give milliseconds, or 0 for a session that may be idle for ever')),
     title: optional(title),
     metadata: optional(metadata),
     addresses: z.array(address).max(maxAddresses, tooLong(maxAddresses, 'items')),
@@ -48,7 +49,10 @@ const SCHEMAS = {
     idempotencyKey: optional(idempotencyKey),
   }),
   cancel: z.object({ session: sessionRef, turnId: optional(turnId), idempotencyKey: optional(idempotencyKey) }),
+  clear: z.object({ session: sessionRef, idempotencyKey: optional(idempotencyKey) }),
+  compact: z.object({ session: sessionRef, instructions: optional(limited(MAX_TEXT)), idempotencyKey: optional(idempotencyKey) }),
   end: z.object({ session: sessionRef, reason: optional(limited(MAX_REASON)), idempotencyKey: optional(idempotencyKey) }),
+  address: z.object({ session: sessionId, address }),
   updateSession: z.object({ session: sessionId, title: optional(title), metadata: optional(metadata) }),
 } as const satisfies Readonly<Record<string, z.ZodType>>
 

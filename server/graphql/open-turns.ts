@@ -1,7 +1,8 @@
 /** What only the checkpoint knows of a turn while it is open: how long something of it ran, and what it used so far. */
 import type { Clock } from '../clock.js'
 import type { PrismaClient, Turn } from '../generated/prisma/client.js'
-import { CHECKPOINT_VERSION, decodeCheckpoint, openTurnOf } from '../session/checkpoint.js'
+import { CHECKPOINT_VERSION, openTurnOf } from '../session/checkpoint.js'
+import { decodeCheckpoint } from '../session/decode-checkpoint.js'
 import type { TokenUsage } from '../session/usage.js'
 import { createBatch } from './batch.js'
 

@@ -2,10 +2,13 @@
 import type { Json } from '../errors.js'
 import type { HistoryItem } from '../session/history.js'
 import type { SessionSpec } from '../session/intake.js'
+import type { SessionMode } from '../session/session.js'
 import type { Target } from './deliver.js'
 
 export interface NewSession {
   readonly agent: string
+  readonly mode?: SessionMode | null | undefined
+  readonly sessionTimeoutMs?: number | null | undefined
   readonly title?: string | null | undefined
   readonly metadata?: { readonly [key: string]: Json } | null | undefined
   readonly addresses: readonly string[]
@@ -23,8 +26,11 @@ interface Destination {
   readonly create?: NewSession | null | undefined
 }
 
-export function toSpec({ agent, title, metadata, addresses, history }: NewSession): SessionSpec {
-  return { agent, title: title ?? null, metadata: metadata ?? {}, addresses: [...new Set(addresses)], history: history.map(toHistoryItem) }
+export function toSpec({ agent, mode, sessionTimeoutMs, title, metadata, addresses, history }: NewSession): SessionSpec {
+  return {
+    ...{ agent, mode: mode ?? null, idleTimeoutMs: sessionTimeoutMs ?? null, title: title ?? null, metadata: metadata ?? {} },
+    ...{ addresses: [...new Set(addresses)], history: history.map(toHistoryItem) },
+  }
 }
 
 function toHistoryItem({ role, text }: NewSession['history'][number]): HistoryItem {

@@ -4,11 +4,15 @@ import type { DeliveryId, SessionId } from '../ids.js'
 import type { DeliveryContent } from './deliveries.js'
 import type { HistoryItem } from './history.js'
 import type { Principal } from './principal.js'
+import type { SessionMode } from './session.js'
 import type { SessionStatus } from './status.js'
 
 export interface NewSession {
   readonly id: SessionId
   readonly agent: string
+  readonly mode: SessionMode
+  /** Null: it may be idle for ever. */
+  readonly idleTimeoutMs: number | null
   readonly owner: Principal
   readonly title: string | null
   readonly metadata: { readonly [key: string]: Json }
@@ -36,6 +40,22 @@ export interface IdempotencyKey {
   readonly key: string
   readonly hash: string
 }
+
+export interface NewAddress {
+  readonly sessionId: SessionId
+  /** `channel:value` */
+  readonly address: string
+  readonly claimedAt: number
+  /** How many a session may hold. */
+  readonly most: number
+}
+/** `claimed`: also when it held the address already. `taken`, `full`: nothing was changed. */
+export type ClaimAddressOutcome =
+  | { readonly kind: 'claimed' }
+  | { readonly kind: 'taken'; readonly holder: SessionId }
+  | { readonly kind: 'full' }
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'not-found' }
 
 /** The first effect of a key, found again. */
 export interface Duplicate {

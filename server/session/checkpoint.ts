@@ -6,14 +6,13 @@
  * A worker that claims a session finds exactly this. What was in flight when the last worker died is told from `epoch`: a
  * model call or a started tool of an older epoch is nobody's (R2), and recovery settles it (R3).
  */
-import { PerdureError } from '../errors.js'
 import type { CallId, StepId, TurnId } from '../ids.js'
 import type { SessionEndReason } from './events.js'
 import type { Principal } from './principal.js'
 import type { TokenUsage } from './usage.js'
 
-/** Raised with every change that older code cannot read; `decodeCheckpoint` reads every older one. */
-export const CHECKPOINT_VERSION = 1
+/** Raised with every change that older code cannot read; decode-checkpoint.ts reads every older one. */
+export const CHECKPOINT_VERSION = 2
 
 export interface Checkpoint {
   /** Turns begun so far; the next one's number is one more. */
@@ -106,6 +105,8 @@ interface OpenCallBase {
 export interface Stopping {
   readonly cause: StopCause
   readonly until: number
+  /** A clear came: history is emptied after the turn. */
+  readonly clears: boolean
 }
 /** `end` ends the session with the turn. */
 export type StopCause = 'cancel' | 'end' | 'timeout'
@@ -120,18 +121,4 @@ export function openTurnOf(checkpoint: Checkpoint): OpenTurn | null {
 
 export function isEndedPhase(checkpoint: Checkpoint): boolean {
   return checkpoint.phase.kind === 'ended'
-}
-
-/**
- * Reads a stored checkpoint. A newer version than this code knows is refused with SESSION_STRANDED: nothing is lost, a newer
- * deployment takes the session. (Upcasters of older versions go here, one function a version.)
- */
-export function decodeCheckpoint(version: number, body: unknown): Checkpoint {
-  if (version > CHECKPOINT_VERSION) {
-    throw new PerdureError(
-      'SESSION_STRANDED',
-      `the session's checkpoint has version ${version}, this release reads up to ${CHECKPOINT_VERSION}; upgrade this process`,
-    )
-  }
-  return body as Checkpoint
 }

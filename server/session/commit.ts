@@ -22,8 +22,11 @@ export interface Commit {
   readonly checkpoint: Checkpoint
   readonly guard: Guard
   readonly events: readonly NewEvent[]
-  /** Appended at the positions before `checkpoint.historyLength`. */
+  /** Appended from `historyFrom` on. */
   readonly history: readonly HistoryItem[]
+  readonly historyFrom: HistoryPlace
+  /** An epoch of the history that begins with this commit: the checkpoint's. */
+  readonly newEpoch: HistoryEpochRow | null
   readonly openedTurn: TurnRow | null
   readonly closedTurn: ClosedTurn | null
   readonly openedStep: StepRow | null
@@ -37,6 +40,15 @@ export interface Commit {
   readonly park: { readonly wakeAt: number | null } | null
 }
 
+export interface HistoryPlace {
+  readonly epoch: number
+  readonly position: number
+}
+export interface HistoryEpochRow {
+  readonly epoch: number
+  readonly kind: 'CLEAR' | 'COMPACT'
+  readonly at: number
+}
 export interface TurnRow {
   readonly id: TurnId
   readonly number: number
@@ -109,5 +121,7 @@ export interface SessionChange {
   readonly status: SessionStatus
   readonly usage: TokenUsage
   readonly at: number
+  /** A turn ended, and the idle window begins anew; null: it stays as it is. */
+  readonly expiresAt: number | null
   readonly end: { readonly reason: SessionEndReason; readonly error: Failure | null } | null
 }

@@ -1,8 +1,8 @@
 /** What somebody hands to a session: durable and numbered before the mutation returns, applied or rejected once (R4). */
 import type { DeliveryId, TurnId } from '../ids.js'
-import type { Principal } from './principal.js'
+import { isSamePrincipal, type Principal } from './principal.js'
 
-export const DELIVERY_KINDS = ['MESSAGE', 'CANCEL', 'END'] as const
+export const DELIVERY_KINDS = ['MESSAGE', 'CANCEL', 'CLEAR', 'COMPACT', 'END'] as const
 export type DeliveryKind = (typeof DELIVERY_KINDS)[number]
 export const TURN_POLICIES = ['STEER', 'QUEUE'] as const
 export type TurnPolicy = (typeof TURN_POLICIES)[number]
@@ -18,11 +18,21 @@ export interface CancelContent {
   readonly turnId: TurnId | null
   readonly dropQueued: boolean
 }
+/** Empties what the model reads; of an open turn, after it was cancelled. */
+export interface ClearContent {
+  readonly kind: 'CLEAR'
+}
+/** Summarises what the model reads, between turns. */
+export interface CompactContent {
+  readonly kind: 'COMPACT'
+  /** What the summary should keep, in the sender's words. */
+  readonly instructions: string | null
+}
 export interface EndContent {
   readonly kind: 'END'
   readonly reason: string | null
 }
-export type DeliveryContent = MessageContent | CancelContent | EndContent
+export type DeliveryContent = MessageContent | CancelContent | ClearContent | CompactContent | EndContent
 
 interface Accepted {
   readonly id: DeliveryId
@@ -34,11 +44,17 @@ interface Accepted {
   readonly acceptedAt: number
 }
 export type DeliveryOf<Content extends DeliveryContent> = Accepted & Content
-export type Delivery = DeliveryOf<MessageContent> | DeliveryOf<CancelContent> | DeliveryOf<EndContent>
 export type Message = DeliveryOf<MessageContent>
-export type Control = DeliveryOf<CancelContent> | DeliveryOf<EndContent>
+export type Compact = DeliveryOf<CompactContent>
+export type Control = DeliveryOf<CancelContent> | DeliveryOf<ClearContent> | DeliveryOf<EndContent>
+export type Delivery = Message | Compact | Control
 
 /** Controls overtake whatever runs: a commit that starts an effect is refused while one is unseen (R4). */
-export function isControl(kind: DeliveryKind): boolean {
-  return kind !== 'MESSAGE'
+export function isControl(kind: DeliveryKind): kind is Control['kind'] {
+  return kind === 'CANCEL' || kind === 'CLEAR' || kind === 'END'
+}
+
+/** Whether the message joins an open turn that serves `served`: only the person whom it serves steers it, and nobody knows who is anonymous. */
+export function steers(message: Message, served: Principal): boolean {
+  return message.policy === 'STEER' && message.by.kind !== 'ANONYMOUS' && isSamePrincipal(message.by, served)
 }

@@ -17,6 +17,7 @@ import type { HistoryItem } from './history.js'
 import { interruptedStep, next, type Circumstances, type Owed } from './next.js'
 import { Effects } from './perform/effects.js'
 import { HistoryCache } from './perform/history-cache.js'
+import { Memos } from './perform/memos.js'
 import type { RecentHistories } from './perform/recent-histories.js'
 import type { AgentPort, CommitOutcome, EventStream, Log, SessionStore } from './ports.js'
 import { addDeliveries, applyCommit, resumeClock, type Session } from './session.js'
@@ -56,6 +57,7 @@ export async function drive(claimed: Session, ports: DrivePorts, signals: DriveS
   const history = new HistoryCache(ports, claimed)
   const effects = new Effects({
     ...ports,
+    memos: new Memos(ports, claimed.lease),
     loadHistory: (of) => readHistory(history, of, ports, signals.lost),
     onOutcome: () => bell.ring(),
   })
@@ -72,7 +74,10 @@ export async function drive(claimed: Session, ports: DrivePorts, signals: DriveS
         inbox.hasNews = false
         session = await lookAround(session, ports, signals.lost)
       }
-      const circumstances: Circumstances = { now: clock.now(), limits: agent.limits, draining: signals.draining.aborted }
+      const circumstances: Circumstances = {
+        ...{ now: clock.now(), limits: agent.limits, draining: signals.draining.aborted },
+        isSpeaking: effects.isSpeaking(session.checkpoint),
+      }
       const owed = next(session, circumstances)
       if (owed.kind === 'effects') effects.keep(session, owed.effects)
       const settled = settle(session, owed, effects, toSettling(ports, circumstances))

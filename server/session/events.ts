@@ -46,6 +46,7 @@ export interface EventFields {
   SESSION_COMPLETED: SessionEnd
   SESSION_FAILED: SessionEnd
   SESSION_CANCELLED: SessionEnd
+  CONTEXT_CLEARED: Readonly<Record<string, never>>
   TURN_STARTED: {
     readonly number: number
     readonly deliveries: readonly DeliveryId[]
@@ -106,6 +107,7 @@ export const WIRE_NAMES: Readonly<Record<EventType, string>> = {
   SESSION_COMPLETED: 'session.completed',
   SESSION_FAILED: 'session.failed',
   SESSION_CANCELLED: 'session.cancelled',
+  CONTEXT_CLEARED: 'context.cleared',
   TURN_STARTED: 'turn.started',
   TURN_WAITING: 'turn.waiting',
   TURN_RESUMED: 'turn.resumed',

@@ -3,6 +3,11 @@ import type { Failure } from '../errors.js'
 
 /** Why a delivery was rejected. */
 export const REJECTED_ENDED: Failure = failure('ENDED', 'the session ended before this message was taken; send it to a new one')
+export const REJECTED_CLEARED: Failure = failure('CLEARED', 'a clear came before this message was taken; send it again')
+export const COMPACTION_UNAVAILABLE: Failure = failure(
+  'COMPACTION_UNAVAILABLE',
+  'this release does not compact; clear the session, or go on',
+)
 export const REJECTED_DROPPED: Failure = failure('DROPPED', 'a cancel that drops queued messages came; send it again')
 
 export const STEP_INTERRUPTED: Failure = failure(

@@ -7,17 +7,22 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.js'
 import type { Json } from '../errors.js'
 import type { DeliveryId, IdSource, SessionId } from '../ids.js'
-import type { AcceptedDelivery, Duplicate, IdempotencyKey, NewDelivery } from './acceptance.js'
+import type { AcceptedDelivery, ClaimAddressOutcome, Duplicate, IdempotencyKey, NewDelivery } from './acceptance.js'
 import type { DeliveryContent } from './deliveries.js'
 import type { HistoryItem } from './history.js'
 import type { Coordinator, SessionStore } from './ports.js'
 import type { Principal } from './principal.js'
+import type { SessionMode } from './session.js'
 
 /** How often racing callers look again before they give up. */
 const MAX_LOOKS = 5
 
 export interface SessionSpec {
   readonly agent: string
+  /** Null: as the agent has it. */
+  readonly mode: SessionMode | null
+  /** Milliseconds; 0: never, null: as the agent has it. */
+  readonly idleTimeoutMs: number | null
   readonly title: string | null
   readonly metadata: { readonly [key: string]: Json }
   readonly addresses: readonly string[]
@@ -56,8 +61,18 @@ export type IntakeOutcome =
 export interface Intake {
   /** Creates a session and parks it before its first turn. */
   create(by: Principal, spec: SessionSpec, key: string | null): Promise<IntakeOutcome>
+  /** The session holds `channel:value` from now on; a session holds `most` at most. */
+  claimAddress(sessionId: SessionId, address: string, most: number): Promise<ClaimAddressOutcome>
+  /** Nothing when the session does not hold it. */
+  releaseAddress(sessionId: SessionId, address: string): Promise<void>
   /** Delivers to an open session, to the holder of an address, or to a new session. */
   deliver(by: Principal, target: SendTarget, content: DeliveryContent, key: string | null): Promise<IntakeOutcome>
+}
+
+export interface Lifetime {
+  readonly mode: SessionMode
+  /** Milliseconds; null: never. */
+  readonly idleTimeoutMs: number | null
 }
 
 export interface IntakeOptions {
@@ -66,6 +81,8 @@ export interface IntakeOptions {
   readonly clock: Clock
   readonly ids: IdSource
   readonly deployment: string
+  /** How long sessions of the agent last when nobody says otherwise. */
+  readonly lifetimeOf: (agent: string) => Lifetime
 }
 
 export function createIntake(options: IntakeOptions): Intake {
@@ -82,6 +99,15 @@ export function createIntake(options: IntakeOptions): Intake {
   return {
     async create(by, spec, key) {
       return woken(await open(options, spec, { by, delivery: null, idempotency: toKey(by, key, { create: spec }) }))
+    },
+    async claimAddress(sessionId, address, most) {
+      const outcome = await options.store.claimAddress({ sessionId, address, most, claimedAt: options.clock.now() })
+      if (outcome.kind === 'claimed') coordinator.announce(sessionId)
+      return outcome
+    },
+    async releaseAddress(sessionId, address) {
+      await options.store.releaseAddress(sessionId, address)
+      coordinator.announce(sessionId)
     },
     async deliver(by, target, content, key) {
       const idempotency = toKey(by, key, { target, content })
@@ -162,9 +188,12 @@ async function deliverTo(options: IntakeOptions, sessionId: SessionId, asked: As
 }
 
 async function open(options: IntakeOptions, spec: SessionSpec, asked: Asked<NewDelivery | null>): Promise<IntakeOutcome> {
+  const lifetime = options.lifetimeOf(spec.agent)
   const outcome = await options.store.createSession({
     ...spec,
     id: options.ids.next('ses'),
+    mode: spec.mode ?? lifetime.mode,
+    idleTimeoutMs: spec.idleTimeoutMs === null ? lifetime.idleTimeoutMs : spec.idleTimeoutMs || null,
     owner: asked.by,
     deployment: options.deployment,
     createdAt: options.clock.now(),

@@ -3,10 +3,11 @@
  * flight; after a crash the next worker asks the same question of the same rows and goes on (drive.ts).
  */
 import type { CallId } from '../ids.js'
-import { openTurnOf, type Acting, type Modelling, type ModelStep, type OpenCall, type OpenTurn, type ToolStep } from './checkpoint.js'
-import { isControl, type Control, type Message } from './deliveries.js'
+import type { Acting, Modelling, ModelStep, OpenCall, OpenTurn, ToolStep } from './checkpoint.js'
+import type { Compact, Control, Message } from './deliveries.js'
+import { conditionOf } from './delivery-table.js'
+import { cancels, firstControl, foldable, messagesTo } from './inbox.js'
 import type { AgentLimits } from './ports.js'
-import { isSamePrincipal } from './principal.js'
 import { MAX_CLAIMS, MODEL_RETRY } from './retry.js'
 import type { Session } from './session.js'
 
@@ -23,11 +24,16 @@ export type Transition =
   | { readonly kind: 'stalled' }
   | { readonly kind: 'control'; readonly control: Control }
   | { readonly kind: 'start-turn'; readonly messages: readonly Message[] }
+  | { readonly kind: 'compact'; readonly compact: Compact }
+  /** The messages join the open turn: before the call that the provider's back-off holds up, or in place of the one in flight. */
+  | { readonly kind: 'join' | 'interrupt'; readonly modelling: Modelling; readonly messages: readonly Message[] }
   | { readonly kind: 'begin-attempt'; readonly turn: OpenTurn; readonly step: ModelStep }
   | { readonly kind: 'recover-model'; readonly turn: OpenTurn; readonly step: ModelStep }
   | { readonly kind: 'recover-tools'; readonly acting: Acting }
   | { readonly kind: 'advance-step'; readonly acting: Acting }
   | { readonly kind: 'time-out' }
+  /** The session has been idle for too long. */
+  | { readonly kind: 'expire' }
   | { readonly kind: 'hand-back'; readonly turn: OpenTurn; readonly step: ModelStep }
 
 export type Effect =
@@ -47,20 +53,25 @@ export interface Circumstances {
   readonly limits: AgentLimits
   /** The process is about to stop: model calls are given back instead of begun. */
   readonly draining: boolean
+  /** The call of the model that is in flight has shown something of its answer. */
+  readonly isSpeaking: boolean
 }
 
 export function next(session: Session, circumstances: Circumstances): Owed {
-  const control = session.deliveries.find((delivery): delivery is Control => isControl(delivery.kind))
+  const control = firstControl(session)
   const { phase } = session.checkpoint
   if (phase.kind === 'ended') return { kind: 'park', wakeAt: null }
   if (session.claims > MAX_CLAIMS) return transition({ kind: 'stalled' })
-  if (control !== undefined) return transition({ kind: 'control', control })
+  if (control !== null) return transition({ kind: 'control', control })
   switch (phase.kind) {
     case 'created':
     case 'idle': {
-      const messages = foldable(session)
-      if (messages.length > 0 && circumstances.draining) return { kind: 'park', wakeAt: circumstances.now }
-      return messages.length > 0 ? transition({ kind: 'start-turn', messages }) : { kind: 'park', wakeAt: null }
+      const [first] = session.deliveries
+      if (first === undefined)
+        return isIdleTooLong(session, circumstances) ? transition({ kind: 'expire' }) : { kind: 'park', wakeAt: session.expiresAt }
+      if (circumstances.draining) return { kind: 'park', wakeAt: circumstances.now }
+      if (first.kind === 'COMPACT') return transition({ kind: 'compact', compact: first })
+      return transition({ kind: 'start-turn', messages: foldable(session) })
     }
     case 'modelling':
       return nextOfModel(session, phase, circumstances)
@@ -69,18 +80,27 @@ export function next(session: Session, circumstances: Circumstances): Owed {
   }
 }
 
-function nextOfModel(session: Session, phase: Modelling, { now, limits, draining }: Circumstances): Owed {
+function nextOfModel(session: Session, phase: Modelling, circumstances: Circumstances): Owed {
+  const { now, limits, draining, isSpeaking } = circumstances
   const { turn, step } = phase
   const deadline = deadlineOf(turn, limits)
+  const condition = conditionOf(session.checkpoint, isSpeaking)
   if (step.retryAt !== null) {
     if (now >= deadline) return transition({ kind: 'time-out' })
+    const joining = messagesTo('join', condition, session)
+    if (joining.length > 0) return transition({ kind: 'join', modelling: phase, messages: joining })
+    if (turn.activeSince === null && isIdleTooLong(session, circumstances)) return transition({ kind: 'expire' })
     if (now >= step.retryAt && !draining) return transition({ kind: 'begin-attempt', turn, step })
-    if (draining || turn.activeSince === null || step.retryAt - now > MODEL_RETRY.parkAboveMs) return { kind: 'park', wakeAt: step.retryAt }
+    if (draining || turn.activeSince === null || step.retryAt - now > MODEL_RETRY.parkAboveMs) {
+      return { kind: 'park', wakeAt: Math.min(step.retryAt, session.expiresAt ?? Infinity) }
+    }
     return { kind: 'effects', effects: [], dueAt: Math.min(step.retryAt, deadline) }
   }
   if (step.epoch !== session.lease.epoch) return transition({ kind: 'recover-model', turn, step })
   if (now >= deadline) return transition({ kind: 'time-out' })
   if (draining) return transition({ kind: 'hand-back', turn, step })
+  const interrupting = messagesTo('interrupt', condition, session)
+  if (interrupting.length > 0) return transition({ kind: 'interrupt', modelling: phase, messages: interrupting })
   return { kind: 'effects', effects: [{ kind: 'call-model', key: modelKey(step), turn, step }], dueAt: deadline }
 }
 
@@ -116,14 +136,8 @@ export function startable(calls: readonly OpenCall[]): readonly OpenCall[] {
   return running.length === 0 ? waiting.slice(0, 1) : []
 }
 
-/** The messages that start the next turn: the oldest, and those right behind it from the same person. Anonymous callers never fold. */
-export function foldable(session: Session): readonly Message[] {
-  const messages = session.deliveries.filter((delivery): delivery is Message => delivery.kind === 'MESSAGE')
-  const [first] = messages
-  if (first === undefined) return []
-  if (first.by.kind === 'ANONYMOUS') return [first]
-  const end = messages.findIndex((message) => !isSamePrincipal(message.by, first.by))
-  return end === -1 ? messages : messages.slice(0, end)
+function isIdleTooLong({ expiresAt }: Session, { now }: Circumstances): boolean {
+  return expiresAt !== null && now >= expiresAt
 }
 
 /** When the turn's active time is used up; the clock stands still while nothing of the turn runs. */
@@ -142,9 +156,10 @@ export function interruptedStep(session: Session, transition: Transition): Model
   switch (transition.kind) {
     case 'time-out':
     case 'hand-back':
+    case 'interrupt':
       return phase.step
     case 'control':
-      return transition.control.kind === 'END' || cancels(session, transition.control) === 'open' ? phase.step : null
+      return transition.control.kind !== 'CANCEL' || cancels(session, transition.control) === 'open' ? phase.step : null
     default:
       return null
   }
@@ -153,16 +168,4 @@ export function interruptedStep(session: Session, transition: Transition): Model
 /** Tells the calls of the model apart: one a step and attempt. */
 export function modelKey(step: ModelStep): string {
   return `${step.id}#${step.attempt}`
-}
-
-/**
- * Which turn a cancel is bound to: the one it names; else the one that was open when it was accepted; else the one that messages
- * before it will start (`unstarted`). Bound to anything else it has no effect.
- */
-export function cancels(session: Session, cancel: Extract<Control, { kind: 'CANCEL' }>): 'open' | 'unstarted' | null {
-  const open = openTurnOf(session.checkpoint)
-  const bound = cancel.turnId ?? cancel.openTurnId
-  if (bound !== null) return open?.id === bound ? 'open' : null
-  const waiting = foldable(session)[0]
-  return open === null && waiting !== undefined && waiting.position < cancel.position ? 'unstarted' : null
 }

@@ -1,14 +1,23 @@
 /** What the heart needs of the world. Each port has one conformance suite in test/conformance, run against every adapter. */
 import type { Json } from '../errors.js'
 import type { CallId, SessionId, TurnId, WorkerId } from '../ids.js'
-import type { CreateOutcome, DeliverOutcome, Duplicate, IdempotencyKey, NewDelivery, NewSession } from './acceptance.js'
+import type {
+  ClaimAddressOutcome,
+  CreateOutcome,
+  DeliverOutcome,
+  Duplicate,
+  IdempotencyKey,
+  NewAddress,
+  NewDelivery,
+  NewSession,
+} from './acceptance.js'
 import type { Commit } from './commit.js'
 import type { Delivery } from './deliveries.js'
 import type { RecordedEvent, StreamedEvent } from './events.js'
 import type { HistoryItem } from './history.js'
 import type { ModelClient } from './model.js'
 import type { Principal } from './principal.js'
-import type { Lease, Session } from './session.js'
+import type { Lease, Session, SessionMode } from './session.js'
 
 // ---- storage
 
@@ -33,6 +42,10 @@ export interface SessionStore {
   findKey(idempotency: IdempotencyKey): Promise<Duplicate | { readonly kind: 'mismatch' } | null>
   /** The open session that holds `channel:value` in this tenant. */
   findAddress(tenant: string, address: string): Promise<SessionId | null>
+  /** The session holds the address from now on. Under its row lock; racing sessions learn of the one that got it. */
+  claimAddress(address: NewAddress): Promise<ClaimAddressOutcome>
+  /** Nothing when the session does not hold it. */
+  releaseAddress(sessionId: SessionId, address: string): Promise<void>
   /**
    * Takes a due session whose lease is free, and reads it. `not-due`: held by another, ended, nothing to do, or another deployment's.
    * Counts claims until the next commit; from the second on, a lease that runs out makes the session due only after a pause.
@@ -41,6 +54,10 @@ export interface SessionStore {
   /** Deliveries after a position, unsettled ones only. */
   loadDeliveries(sessionId: SessionId, after: number): Promise<readonly Delivery[]>
   loadHistory(sessionId: SessionId, epoch: number): Promise<readonly HistoryItem[]>
+  /** Null: nothing was kept under this key. */
+  loadMemo(sessionId: SessionId, key: string): Promise<{ readonly value: Json } | null>
+  /** Keeps a value once, under a lease that holds. `there`: one was kept before, and stays. */
+  saveMemo(lease: Lease, memo: { readonly key: string; readonly value: Json; readonly at: number }): Promise<'kept' | 'there' | 'fenced'>
   /**
    * Applies `commit` to `session`, fenced by its epoch, its revision and the commit's guard. Repeating it after a lost reply is safe and
    * tells what became of it. Extends the lease by `ttlMs`, or gives it back when the commit parks.
@@ -153,9 +170,13 @@ export interface AgentLimits {
   readonly maxIterationsPerTurn: number
   readonly turnTimeoutMs: number
   readonly cancelGraceMs: number
+  /** How long a session may be idle before it ends; null: for ever. */
+  readonly sessionTimeoutMs: number | null
 }
 export interface AgentPort {
   readonly name: string
+  /** How long its sessions last, unless one says otherwise. */
+  readonly mode: SessionMode
   readonly model: ModelClient
   /** Read at every model call. */
   instructions(): string | Promise<string>
@@ -196,6 +217,11 @@ export interface ToolContext {
   /** Whom the turn serves. */
   readonly principal: Principal
   readonly log: Log
+  /**
+   * A value that is computed once for the session, and kept with it: `compute` runs when nothing is kept under the key yet, and again after one that
+   * threw, or that a crash cut short. Kept as JSON, at most 64 KiB. Calls side by side compute it once.
+   */
+  memo<Value>(key: string, compute: () => Value | Promise<Value>): Promise<Value>
 }
 
 // ---- the process log, for operators

@@ -9,12 +9,19 @@ import { isControl, type Delivery } from './deliveries.js'
 import type { Principal } from './principal.js'
 import { AT_REST, type SessionStatus } from './status.js'
 
+export const SESSION_MODES = ['CONVERSATION', 'TASK'] as const
+/** TASK: the end of its first turn is the end of the session. */
+export type SessionMode = (typeof SESSION_MODES)[number]
+
 export interface SessionFacts {
   readonly id: SessionId
   readonly agent: string
+  readonly mode: SessionMode
   readonly tenant: string
   readonly owner: Principal
   readonly deployment: string
+  /** How long it may be idle before it ends by itself, milliseconds; null: for ever. */
+  readonly idleTimeoutMs: number | null
   readonly metadata: { readonly [key: string]: Json }
   readonly title: string | null
 }
@@ -37,6 +44,8 @@ export interface Session {
   /** Position of the newest delivery seen, and of the newest control seen. */
   readonly inbox: number
   readonly control: number
+  /** When it has been idle for too long: counted from the newest delivery, or from the end of a turn. Null: never. */
+  readonly expiresAt: number | null
   /** Rows of the calls of the open step, with their inputs and results. */
   readonly calls: ReadonlyMap<CallId, CallRow>
   /** Claims since the newest commit, this one included; 0 after a commit. Many: its drivers die or fail before they get anywhere. */
@@ -57,6 +66,7 @@ export function applyCommit(session: Session, commit: Commit): Session {
     ...session,
     revision: session.revision + 1,
     status: commit.session?.status ?? session.status,
+    expiresAt: commit.closedTurn === null ? session.expiresAt : idleUntil(session, commit.closedTurn.endedAt),
     checkpoint: commit.checkpoint,
     deliveries: session.deliveries.filter((delivery) => !settled.has(delivery.id)),
     calls: nextCalls(session.calls, commit),
@@ -72,6 +82,11 @@ function nextCalls(calls: ReadonlyMap<CallId, CallRow>, commit: Commit): Readonl
   return next
 }
 
+/** The idle window begins anew at `at`, unless it reaches further already. */
+export function idleUntil({ facts: { idleTimeoutMs }, expiresAt }: Pick<Session, 'facts' | 'expiresAt'>, at: number): number | null {
+  return idleTimeoutMs === null ? null : Math.max(expiresAt ?? 0, at + idleTimeoutMs)
+}
+
 /** What the session is when deliveries turn up that it had not seen. A message moved it to RUNNING when it was accepted at rest. */
 export function addDeliveries(session: Session, arrived: readonly Delivery[]): Session {
   const fresh = arrived.filter((delivery) => delivery.position > session.inbox)
@@ -80,6 +95,7 @@ export function addDeliveries(session: Session, arrived: readonly Delivery[]): S
     ...session,
     status: AT_REST.includes(session.status) && fresh.some((one) => one.kind === 'MESSAGE') ? 'RUNNING' : session.status,
     deliveries: [...session.deliveries, ...fresh],
+    expiresAt: idleUntil(session, Math.max(...fresh.map(({ acceptedAt }) => acceptedAt))),
     inbox: Math.max(session.inbox, ...fresh.map((delivery) => delivery.position)),
     control: Math.max(session.control, ...fresh.filter((one) => isControl(one.kind)).map((one) => one.position)),
   }

@@ -18,8 +18,15 @@ function findProblem(session: Session, commit: Commit): string | null {
   if (ends !== (commit.session !== null && commit.session.end !== null))
     return `has phase ${commit.checkpoint.phase.kind} and disagrees in its end`
   if ((ends || commit.park !== null) && commit.guard !== 'inbox') return `parks or ends it with guard ${commit.guard}, not inbox (R4)`
-  if (commit.history.length > commit.checkpoint.historyLength) return `appends more history than the checkpoint counts`
+  if (!countsHistory(session, commit)) return `appends history that the checkpoint does not count`
   return findTwice(commit)
+}
+
+/** What is appended goes where the history ended; it belongs to the old epoch when a new one begins. */
+function countsHistory({ checkpoint: before }: Session, { checkpoint: after, history, historyFrom, newEpoch }: Commit): boolean {
+  const goesOn = historyFrom.epoch === before.historyEpoch && historyFrom.position === before.historyLength
+  if (newEpoch !== null) return goesOn && newEpoch.epoch === after.historyEpoch && after.historyEpoch === before.historyEpoch + 1
+  return goesOn && after.historyEpoch === before.historyEpoch && after.historyLength === before.historyLength + history.length
 }
 
 function findTwice(commit: Commit): string | null {

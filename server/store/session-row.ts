@@ -1,9 +1,10 @@
 /** A session as a claim reads it, and what became of it since the statement's snapshot. */
 import type { Json } from '../errors.js'
 import type { SessionId, WorkerId } from '../ids.js'
-import { CHECKPOINT_VERSION, decodeCheckpoint } from '../session/checkpoint.js'
+import { CHECKPOINT_VERSION } from '../session/checkpoint.js'
+import { decodeCheckpoint } from '../session/decode-checkpoint.js'
 import type { PrincipalKind } from '../session/principal.js'
-import type { Session } from '../session/session.js'
+import type { Session, SessionMode } from '../session/session.js'
 import type { SessionStatus } from '../session/status.js'
 import { selectCalls, toCall, type CallRecord } from './call-row.js'
 import { selectDeliveries, toDelivery, type DeliveryRow } from './delivery-row.js'
@@ -16,6 +17,7 @@ export interface SessionRow {
   readonly control: number
   readonly claims: number
   readonly agent_name: string
+  readonly mode: SessionMode
   readonly tenant: string
   readonly owner_id: string
   readonly owner_kind: PrincipalKind
@@ -23,6 +25,8 @@ export interface SessionRow {
   readonly deployment: string
   readonly metadata: { readonly [key: string]: Json }
   readonly title: string | null
+  readonly idle_timeout_ms: number | null
+  readonly expires_at: number | null
   readonly status: SessionStatus
   readonly checkpoint_revision: number
   readonly version: number
@@ -36,7 +40,8 @@ export interface SessionRow {
 /** Reads everything of one session beside `head(session_id, epoch, revision, inbox, control, claims)`. */
 export const SELECT_SESSION = `
 SELECT head.epoch, head.revision, head.inbox, head.control, head.claims,
-  s.agent_name, s.tenant, s.owner_id, s.owner_kind, s.owner_name, s.deployment, s.metadata, s.title, s.status,
+  s.agent_name, s.mode, s.tenant, s.owner_id, s.owner_kind, s.owner_name, s.deployment, s.metadata, s.title, s.idle_timeout_ms::float8 AS idle_timeout_ms,
+  (extract(epoch FROM s.expires_at) * 1000)::float8 AS expires_at, s.status,
   c.revision AS checkpoint_revision, c.version, c.body,
   COALESCE((SELECT max(n.position) FROM delivery n WHERE n.session_id = head.session_id), 0) AS newest,
   ${selectDeliveries('head.session_id', '0')} AS deliveries,
@@ -59,9 +64,11 @@ export function toSession(id: SessionId, owner: WorkerId, row: SessionRow): Sess
     facts: {
       id,
       agent: row.agent_name,
+      mode: row.mode,
       tenant,
       owner: toPrincipal(tenant, { id: row.owner_id, kind: row.owner_kind, name: row.owner_name }),
       deployment: row.deployment,
+      idleTimeoutMs: row.idle_timeout_ms,
       metadata: row.metadata,
       title: row.title,
     },
@@ -72,6 +79,7 @@ export function toSession(id: SessionId, owner: WorkerId, row: SessionRow): Sess
     deliveries: row.deliveries.map((delivery) => toDelivery(tenant, delivery)),
     inbox: row.inbox,
     control: row.control,
+    expiresAt: row.expires_at,
     calls: new Map(row.calls.map((call) => [call.id, toCall(call)])),
     claims: row.claims,
   }

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.js'
 import type { SessionStore } from '../session/ports.js'
 import type { Database } from './database.js'
 import { appendEvents } from './statements/append-events.js'
+import { claimAddress } from './statements/claim-address.js'
 import { claim } from './statements/claim.js'
 import { commit, type CommitPorts } from './statements/commit.js'
 import { createSession } from './statements/create-session.js'
@@ -11,11 +12,14 @@ import { findAddress } from './statements/find-address.js'
 import { findKey } from './statements/find-key.js'
 import { loadDeliveries } from './statements/load-deliveries.js'
 import { loadHistory } from './statements/load-history.js'
+import { loadMemo } from './statements/load-memo.js'
 import { readEvents } from './statements/read-events.js'
 import { readTails } from './statements/read-tails.js'
+import { releaseAddress } from './statements/release-address.js'
 import { releaseAll } from './statements/release-all.js'
 import { release } from './statements/release.js'
 import { renew } from './statements/renew.js'
+import { saveMemo } from './statements/save-memo.js'
 import { sweep } from './statements/sweep.js'
 
 /** `clock` only turns the wake times of parking commits into delays; the database's clock judges leases. */
@@ -26,9 +30,13 @@ export function createSessionStore(database: Database, clock: Clock): SessionSto
     deliver: (sessionId, delivery, key) => deliver(database, sessionId, delivery, key),
     findKey: (key) => findKey(database, key),
     findAddress: (tenant, address) => findAddress(database, tenant, address),
+    claimAddress: (address) => claimAddress(database, address),
+    releaseAddress: (sessionId, address) => releaseAddress(database, sessionId, address),
     claim: (sessionId, options) => claim(database, sessionId, options),
     loadDeliveries: (sessionId, after) => loadDeliveries(database, sessionId, after),
     loadHistory: (sessionId, epoch) => loadHistory(database, sessionId, epoch),
+    loadMemo: (sessionId, key) => loadMemo(database, sessionId, key),
+    saveMemo: (lease, memo) => saveMemo(database, lease, memo),
     commit: (session, change, ttlMs) => commit(commitPorts, session, change, ttlMs),
     appendEvents: (batches, ttlMs) => appendEvents(database, batches, ttlMs),
     renew: (leases, ttlMs) => renew(database, leases, ttlMs),

@@ -17,13 +17,15 @@ describe('an agent', () => {
     expect(defineAgent(good)).toMatchObject({
       name: 'support',
       description: null,
-      limits: { maxIterationsPerTurn: 200, turnTimeoutMs: 1_800_000, cancelGraceMs: 10_000 },
+      limits: { maxIterationsPerTurn: 200, turnTimeoutMs: 1_800_000, cancelGraceMs: 10_000, sessionTimeoutMs: 30 * 24 * 3600_000 },
     })
     expect(defineAgent({ ...good, limits: { cancelGraceMs: 0 } }).limits).toEqual({
       maxIterationsPerTurn: 200,
       turnTimeoutMs: 1_800_000,
       cancelGraceMs: 0,
+      sessionTimeoutMs: 30 * 24 * 3600_000,
     })
+    expect(defineAgent({ ...good, limits: { sessionTimeoutMs: null } }).limits.sessionTimeoutMs).toBeNull()
   })
 
   test('has its tools by name, a client as its model, and cannot be changed', () => {
@@ -63,7 +65,7 @@ describe('a wrong definition', () => {
     [
       'an option like no other',
       { ...good, temperature: 1 },
-      `${named}there is no option "temperature"; there are name, description, model, instructions, tools, limits`,
+      `${named}there is no option "temperature"; there are name, description, model, instructions, mode, tools, limits`,
     ],
     [
       'no model',
@@ -91,6 +93,12 @@ describe('a wrong definition', () => {
       { ...good, limits: { turnTimeout: 1 } },
       `${named}limits: there is no option "turnTimeout"; did you mean "turnTimeoutMs"?`,
     ],
+    [
+      'no time to be idle',
+      { ...good, limits: { sessionTimeoutMs: 0 } },
+      `${named}limits.sessionTimeoutMs must be a whole number of at least 1, or null for never, not 0`,
+    ],
+    ['an unknown mode', { ...good, mode: 'JOB' }, `${named}mode must be CONVERSATION or TASK, not JOB`],
     [
       'no iterations',
       { ...good, limits: { maxIterationsPerTurn: 0 } },

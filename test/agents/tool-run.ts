@@ -58,6 +58,7 @@ export function createContext(signal: AbortSignal, warnings: string[] = []): Too
     signal,
     principal: person,
     log,
+    memo: async (_, compute) => compute(),
   }
 }
 

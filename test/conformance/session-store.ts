@@ -1,6 +1,7 @@
 /** What every SessionStore does. A backend's test is `describe('name', () => testSessionStore(open))`. */
 import { afterAll, beforeAll } from 'vitest'
 import type { StoreUnderTest } from '../support/store-fixtures.js'
+import { testAddresses } from './session-store/addresses.js'
 import { testAppend } from './session-store/append.js'
 import { testClaim } from './session-store/claim.js'
 import { testClaims } from './session-store/claims.js'
@@ -9,6 +10,8 @@ import { testCommit } from './session-store/commit.js'
 import { testCreate } from './session-store/create.js'
 import { testDeliver } from './session-store/deliver.js'
 import { testLeases } from './session-store/leases.js'
+import { testTimeouts } from './session-store/timeouts.js'
+import { testMemos } from './session-store/memos.js'
 import { testText } from './session-store/text.js'
 
 /** Hands out the store once it is open. */
@@ -26,6 +29,7 @@ export function testSessionStore(open: () => Promise<StoreUnderTest>): void {
     if (opened === null) throw new Error('the store is not open yet')
     return opened
   }
+  testAddresses(subject)
   testCreate(subject)
   testDeliver(subject)
   testClaim(subject)
@@ -34,5 +38,7 @@ export function testSessionStore(open: () => Promise<StoreUnderTest>): void {
   testCommitOutcomes(subject)
   testAppend(subject)
   testLeases(subject)
+  testMemos(subject)
+  testTimeouts(subject)
   testText(subject)
 }

@@ -22,7 +22,13 @@ const DOCUMENTS = {
   send: `mutation ($input: SendInput!) { send(input: $input) { __typename ${PROBLEMS} ${ENDED} ${TAKEN}
     ... on SendPayload { created duplicate session { id status } delivery { id kind status position policy text by { id } } } } }`,
   cancel: `mutation ($input: CancelInput!) { cancel(input: $input) { __typename ${PROBLEMS} ${ENDED} ${HANDED} } }`,
+  clear: `mutation ($input: ClearInput!) { clear(input: $input) { __typename ${PROBLEMS} ${ENDED} ${HANDED} } }`,
+  compact: `mutation ($input: CompactInput!) { compact(input: $input) { __typename ${PROBLEMS} ${ENDED} ${HANDED} } }`,
   end: `mutation ($input: EndInput!) { end(input: $input) { __typename ${PROBLEMS} ${ENDED} ${HANDED} } }`,
+  claimAddress: `mutation ($input: AddressInput!) { claimAddress(input: $input) { __typename ${PROBLEMS} ${ENDED} ${TAKEN}
+    ... on SessionPayload { session { id addresses } } } }`,
+  releaseAddress: `mutation ($input: AddressInput!) { releaseAddress(input: $input) { __typename ${PROBLEMS}
+    ... on SessionPayload { session { id addresses } } } }`,
   updateSession: `mutation ($input: UpdateSessionInput!) { updateSession(input: $input) { __typename ${PROBLEMS}
     ... on SessionPayload { session { id title metadata updatedAt } } } }`,
 } as const

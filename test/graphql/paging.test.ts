@@ -33,7 +33,7 @@ beforeAll(async () => {
   for (let count = 0; count < 7; count += 1) {
     const outcome = await api.world.intake.create(
       { tenant: 'default', id: 'ann', kind: 'USER' },
-      { agent: 'hello', title: `${count}`, metadata: {}, addresses: [], history: [] },
+      { agent: 'hello', mode: null, idleTimeoutMs: null, title: `${count}`, metadata: {}, addresses: [], history: [] },
       ids.next('req'),
     )
     if (outcome.kind === 'accepted') newestFirst.unshift(outcome.sessionId)

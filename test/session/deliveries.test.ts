@@ -1,30 +1,19 @@
-/** The table of deliveries: what each kind does in each state, one test a cell. */
+/** The table of deliveries: what each form does in each condition, one test a cell. */
 import { describe, expect, test } from 'vitest'
 import { storedId } from '../../server/ids.js'
 import { openTurnOf, type Phase } from '../../server/session/checkpoint.js'
 import type { CallRow, Commit } from '../../server/session/commit.js'
 import type { DeliveryContent } from '../../server/session/deliveries.js'
+import { CONDITIONS, DELIVERY_TABLE, FORMS, conditionOf, formOf, type Condition, type Form } from '../../server/session/delivery-table.js'
 import type { Block } from '../../server/session/outcomes.js'
 import { addDeliveries, type Session } from '../../server/session/session.js'
 import type { SessionStatus } from '../../server/session/status.js'
 import { NOW, TURN, acting, delivery, givenSession, modelling, openCall, rowsOf } from '../support/given.js'
 import { effectKinds, walk, type Walk } from './walk.js'
 
-type Kind = 'MESSAGE, STEER' | 'MESSAGE, QUEUE' | 'CANCEL' | 'END'
-type State =
-  | 'CREATED'
-  | 'IDLE'
-  | 'model silent'
-  | 'model speaking'
-  | 'tool running'
-  | 'provider back-off'
-  | 'parked on a timer'
-  | 'cancelling'
-  | 'ended'
-
 interface Outcome {
   /** What became of the delivery; `waits`: it stays in the inbox. */
-  readonly delivery: 'APPLIED' | 'waits'
+  readonly delivery: 'APPLIED' | 'REJECTED' | 'waits'
   /** The turn that it is settled with. */
   readonly of: 'the open turn' | 'a new turn' | 'no turn'
   /** What became of the turn that was open. */
@@ -32,83 +21,133 @@ interface Outcome {
   readonly status: SessionStatus
   /** What should be in flight afterwards. */
   readonly effects: readonly string[]
+  /** What the model had said and history keeps. */
   readonly kept?: string
+  /** The model reads nothing of before. */
+  readonly cleared?: true
+  /** The step that is under way afterwards is another one. */
+  readonly asksAgain?: true
 }
 
-const CONTENTS: Readonly<Record<Kind, DeliveryContent>> = {
-  'MESSAGE, STEER': { kind: 'MESSAGE', text: 'and this', policy: 'STEER' },
-  'MESSAGE, QUEUE': { kind: 'MESSAGE', text: 'and this', policy: 'QUEUE' },
-  CANCEL: { kind: 'CANCEL', turnId: null, dropQueued: false },
-  END: { kind: 'END', reason: null },
+const CONTENTS: Readonly<Record<Form, DeliveryContent>> = {
+  steer: { kind: 'MESSAGE', text: 'and this', policy: 'STEER' },
+  queue: { kind: 'MESSAGE', text: 'and this', policy: 'QUEUE' },
+  cancel: { kind: 'CANCEL', turnId: null, dropQueued: false },
+  compact: { kind: 'COMPACT', instructions: null },
+  clear: { kind: 'CLEAR' },
+  end: { kind: 'END', reason: null },
 }
 
+interface State {
+  readonly phase: Phase
+  readonly calls?: readonly CallRow[]
+  readonly said?: readonly Block[]
+}
 const tool = [openCall('work', 'started')]
-const STATES: Readonly<Record<State, { readonly phase: Phase; readonly calls?: readonly CallRow[] }>> = {
-  CREATED: { phase: { kind: 'created' } },
-  IDLE: { phase: { kind: 'idle' } },
-  'model silent': { phase: modelling() },
-  'model speaking': { phase: modelling() },
-  'tool running': { phase: acting(tool), calls: rowsOf(tool) },
-  'provider back-off': { phase: modelling({ failures: 1, retryAt: NOW + 500 }) },
-  'parked on a timer': { phase: modelling({ failures: 1, retryAt: NOW + 60_000 }, { activeSince: null }) },
-  cancelling: { phase: acting(tool, {}, { cause: 'cancel', until: NOW + 5000 }), calls: rowsOf(tool) },
-  ended: { phase: { kind: 'ended', status: 'COMPLETED', reason: 'ENDED' } },
-}
 const SPOKEN: readonly Block[] = [{ id: storedId('blk', 'blk_said'), kind: 'text', text: 'Half an ans' }]
+/** Of a condition that has several: all of them. */
+const STATES: Readonly<Record<Condition, Readonly<Record<string, State>>>> = {
+  'at-rest': { CREATED: { phase: { kind: 'created' } }, IDLE: { phase: { kind: 'idle' } } },
+  'model-silent': { 'a call in flight': { phase: modelling() } },
+  'model-speaking': { 'a call in flight': { phase: modelling(), said: SPOKEN } },
+  'backing-off': {
+    'with its slot': { phase: modelling({ failures: 1, retryAt: NOW + 500 }) },
+    'parked on a timer': { phase: modelling({ failures: 1, retryAt: NOW + 60_000 }, { activeSince: null }) },
+  },
+  'tools-running': { 'one call': { phase: acting(tool), calls: rowsOf(tool) } },
+  stopping: { 'one call': { phase: acting(tool, {}, { cause: 'cancel', until: NOW + 5000, clears: false }), calls: rowsOf(tool) } },
+  ended: { COMPLETED: { phase: { kind: 'ended', status: 'COMPLETED', reason: 'ENDED' } } },
+}
 
-const startsTurn = { delivery: 'APPLIED', of: 'a new turn', turn: 'none was open', status: 'RUNNING', effects: ['call-model'] } as const
+const starts = { delivery: 'APPLIED', of: 'a new turn', turn: 'none was open', status: 'RUNNING', effects: ['call-model'] } as const
 const waits = { delivery: 'waits', of: 'no turn', turn: 'goes on', status: 'RUNNING' } as const
+const joins = { ...waits, delivery: 'APPLIED', of: 'the open turn' } as const
 const cancels = { delivery: 'APPLIED', of: 'the open turn', turn: 'CANCELLED', status: 'IDLE', effects: [] } as const
-const ends = { delivery: 'APPLIED', of: 'no turn', turn: 'CANCELLED', status: 'CANCELLED', effects: [] } as const
-const completes = { delivery: 'APPLIED', of: 'no turn', turn: 'none was open', status: 'COMPLETED', effects: [] } as const
-const stops = { delivery: 'APPLIED', of: 'the open turn', turn: 'stopping', status: 'RUNNING', effects: ['run-tool, aborted'] } as const
-const nothing = { delivery: 'APPLIED', of: 'no turn', turn: 'none was open', effects: [] } as const
-const untouched = { delivery: 'waits', of: 'no turn', turn: 'none was open', status: 'COMPLETED', effects: [] } as const
+const clears = { ...cancels, cleared: true } as const
+const ends = { ...cancels, of: 'no turn', status: 'CANCELLED' } as const
+const stops = { ...cancels, turn: 'stopping', status: 'RUNNING', effects: ['run-tool, aborted'] } as const
+const atRest = { delivery: 'APPLIED', of: 'no turn', turn: 'none was open', effects: [] } as const
+const untouched = { ...atRest, delivery: 'waits', status: 'COMPLETED' } as const
 
-/** In this release STEER waits like QUEUE. */
-const TABLE: Readonly<Record<State, Readonly<Record<Kind, Outcome>>>> = {
-  CREATED: { 'MESSAGE, STEER': startsTurn, 'MESSAGE, QUEUE': startsTurn, CANCEL: { ...nothing, status: 'CREATED' }, END: completes },
-  IDLE: { 'MESSAGE, STEER': startsTurn, 'MESSAGE, QUEUE': startsTurn, CANCEL: { ...nothing, status: 'IDLE' }, END: completes },
-  'model silent': row({ waits: ['call-model'], CANCEL: cancels, END: ends }),
-  'model speaking': row({ waits: ['call-model'], CANCEL: { ...cancels, kept: 'Half an ans' }, END: { ...ends, kept: 'Half an ans' } }),
-  'tool running': row({ waits: ['run-tool'], CANCEL: stops, END: { ...stops, of: 'no turn' } }),
-  'provider back-off': row({ waits: [], CANCEL: cancels, END: ends }),
-  'parked on a timer': row({ waits: [], CANCEL: cancels, END: ends }),
-  cancelling: row({ waits: ['run-tool, aborted'], turn: 'stopping', CANCEL: stops, END: { ...stops, of: 'no turn' } }),
-  ended: { 'MESSAGE, STEER': untouched, 'MESSAGE, QUEUE': untouched, CANCEL: untouched, END: untouched },
+/** At rest the status is the one of before: `as it was`. */
+const TABLE: Readonly<
+  Record<Condition, Readonly<Record<Form, Omit<Outcome, 'status'> & { readonly status: SessionStatus | 'as it was' }>>>
+> = {
+  'at-rest': {
+    steer: starts,
+    queue: starts,
+    cancel: { ...atRest, status: 'as it was' },
+    compact: { ...atRest, delivery: 'REJECTED', status: 'as it was' },
+    clear: { ...atRest, status: 'as it was', cleared: true },
+    end: { ...atRest, status: 'COMPLETED' },
+  },
+  'model-silent': {
+    steer: { ...joins, effects: ['call-model'], asksAgain: true },
+    queue: { ...waits, effects: ['call-model'] },
+    cancel: cancels,
+    compact: { ...waits, effects: ['call-model'] },
+    clear: clears,
+    end: ends,
+  },
+  'model-speaking': {
+    steer: { ...waits, effects: ['call-model'] },
+    queue: { ...waits, effects: ['call-model'] },
+    cancel: { ...cancels, kept: 'Half an ans' },
+    compact: { ...waits, effects: ['call-model'] },
+    clear: { ...clears, kept: 'Half an ans' },
+    end: { ...ends, kept: 'Half an ans' },
+  },
+  'backing-off': {
+    steer: { ...joins, effects: [] },
+    queue: { ...waits, effects: [] },
+    cancel: cancels,
+    compact: { ...waits, effects: [] },
+    clear: clears,
+    end: ends,
+  },
+  'tools-running': {
+    steer: { ...waits, effects: ['run-tool'] },
+    queue: { ...waits, effects: ['run-tool'] },
+    cancel: stops,
+    compact: { ...waits, effects: ['run-tool'] },
+    clear: stops,
+    end: { ...stops, of: 'no turn' },
+  },
+  stopping: {
+    steer: { ...waits, turn: 'stopping', effects: ['run-tool, aborted'] },
+    queue: { ...waits, turn: 'stopping', effects: ['run-tool, aborted'] },
+    cancel: stops,
+    compact: { ...waits, turn: 'stopping', effects: ['run-tool, aborted'] },
+    clear: stops,
+    end: { ...stops, of: 'no turn' },
+  },
+  ended: { steer: untouched, queue: untouched, cancel: untouched, compact: untouched, clear: untouched, end: untouched },
 }
 
-interface WithTurn {
-  /** What is in flight while a message waits, and what becomes of the turn meanwhile; default: it goes on. */
-  readonly waits: readonly string[]
-  readonly turn?: Outcome['turn']
-  readonly CANCEL: Outcome
-  readonly END: Outcome
-}
-function row(of: WithTurn): Readonly<Record<Kind, Outcome>> {
-  const message = { ...waits, turn: of.turn ?? waits.turn, effects: of.waits }
-  return { 'MESSAGE, STEER': message, 'MESSAGE, QUEUE': message, CANCEL: of.CANCEL, END: of.END }
-}
-
-function arrive(state: State, kind: Kind): { readonly before: Session; readonly after: Walk } {
-  const before = givenSession(STATES[state])
-  const arrived = delivery(1, CONTENTS[kind], openTurnOf(before.checkpoint)?.id ?? null)
-  const said = state === 'model speaking' ? SPOKEN : []
-  return { before, after: walk(addDeliveries(before, [arrived]), { said }) }
+function arrive({ phase, calls, said }: State, form: Form): { readonly before: Session; readonly after: Walk } {
+  const before = givenSession({ phase, ...(calls && { calls }) })
+  const arrived = delivery(1, CONTENTS[form], openTurnOf(before.checkpoint)?.id ?? null)
+  return { before, after: walk(addDeliveries(before, [arrived]), { ...(said && { said }) }) }
 }
 
 function observe(before: Session, { session, commits, owed }: Walk): Outcome {
-  const settled = commits.flatMap((commit) => commit.settled)
+  const [settled] = commits.flatMap((commit) => commit.settled)
   const kept = commits.flatMap((commit) => commit.history).find((item) => item.role === 'assistant')
-  const turnId = settled[0]?.turnId ?? null
+  const turnId = settled?.turnId ?? null
   return {
-    delivery: settled.length === 0 ? 'waits' : 'APPLIED',
+    delivery: settled?.status ?? 'waits',
     of: turnId === null ? 'no turn' : turnId === TURN ? 'the open turn' : 'a new turn',
     turn: becameOf(before, session, commits),
     status: session.status,
     effects: effectKinds(owed),
     ...(kept === undefined ? {} : { kept: kept.text }),
+    ...(session.checkpoint.historyEpoch === before.checkpoint.historyEpoch ? {} : { cleared: true }),
+    ...(stepOf(before) !== null && stepOf(session) !== null && stepOf(session) !== stepOf(before) ? { asksAgain: true } : {}),
   }
+}
+
+function stepOf({ checkpoint: { phase } }: Session): string | null {
+  return phase.kind === 'modelling' ? phase.step.id : null
 }
 
 function becameOf(before: Session, session: Session, commits: readonly Commit[]): Outcome['turn'] {
@@ -119,34 +158,50 @@ function becameOf(before: Session, session: Session, commits: readonly Commit[])
   return phase.kind === 'acting' && phase.stopping !== null ? 'stopping' : 'goes on'
 }
 
-const states = Object.keys(TABLE) as readonly State[]
-const kinds = Object.keys(CONTENTS) as readonly Kind[]
+const cells = CONDITIONS.flatMap((condition) =>
+  Object.entries(STATES[condition]).flatMap(([name, state]) => FORMS.map((form) => ({ condition, name, state, form }))),
+)
 
-describe.each(states)('while %s', (state) => {
-  test.each(kinds)('%s does what the table says', (kind) => {
-    const { before, after } = arrive(state, kind)
-    expect(observe(before, after)).toEqual(TABLE[state][kind])
-    for (const { settled } of after.commits) for (const one of settled) expect(one).toMatchObject({ status: 'APPLIED', rejection: null })
-  })
+test.each(cells)('while $condition ($name), $form: does what the table says', ({ condition, state, form }) => {
+  const { before, after } = arrive(state, form)
+  const expected = TABLE[condition][form]
+  expect(observe(before, after)).toEqual({ ...expected, status: expected.status === 'as it was' ? before.status : expected.status })
+  expect(conditionOf(before.checkpoint, state.said !== undefined)).toBe(condition)
+  expect(formOf(before.checkpoint, delivery(1, CONTENTS[form], null))).toBe(form)
+  const waiting = ['wait', 'join-later', 'refuse'].includes(DELIVERY_TABLE[condition][form].does)
+  expect(waiting).toBe(expected.delivery === 'waits')
 })
 
+function eventTypes({ commits }: Walk): readonly string[] {
+  return commits.flatMap((commit) => commit.events).map((event) => event.type)
+}
+
+const STOPPING = STATES.stopping['one call'] ?? { phase: { kind: 'idle' } }
+const RUNNING = STATES['tools-running']['one call'] ?? { phase: { kind: 'idle' } }
+
 describe('after the grace', () => {
-  test('a message that came while cancelling starts the next turn', () => {
-    const { session } = arrive('cancelling', 'MESSAGE, STEER').after
+  test('a message that came while stopping starts the next turn', () => {
+    const { session } = arrive(STOPPING, 'steer').after
     const later = walk(session, { now: NOW + 5000 })
-    expect(later.commits.flatMap((commit) => commit.events).map((event) => event.type)).toContain('TURN_CANCELLED')
+    expect(eventTypes(later)).toContain('TURN_CANCELLED')
     expect(effectKinds(later.owed)).toEqual(['call-model'])
     expect(openTurnOf(later.session.checkpoint)?.number).toBe(2)
   })
 
   test('an end that came while a tool ran ends the session as CANCELLED', () => {
-    const { session } = arrive('tool running', 'END').after
+    const { session } = arrive(RUNNING, 'end').after
     const later = walk(session, { now: NOW + 10_000 })
     expect(later.session.status).toBe('CANCELLED')
-    expect(later.commits.flatMap((commit) => commit.events).map((event) => event.type)).toEqual([
-      'TOOL_CALL_END',
-      'TURN_CANCELLED',
-      'SESSION_CANCELLED',
-    ])
+    expect(eventTypes(later)).toEqual(['TOOL_CALL_END', 'TURN_CANCELLED', 'SESSION_CANCELLED'])
+  })
+
+  test.each([
+    { when: 'while a tool ran', state: RUNNING, graceMs: 10_000 },
+    { when: 'while the turn was stopped already', state: STOPPING, graceMs: 5000 },
+  ])('a clear that came $when clears after the turn', ({ state, graceMs }) => {
+    const { before, after } = arrive(state, 'clear')
+    const later = walk(after.session, { now: NOW + graceMs })
+    expect(eventTypes(later)).toEqual(['TOOL_CALL_END', 'TURN_CANCELLED', 'CONTEXT_CLEARED', 'SESSION_WAITING'])
+    expect(later.session.checkpoint).toMatchObject({ historyEpoch: before.checkpoint.historyEpoch + 1, historyLength: 0 })
   })
 })

@@ -147,7 +147,7 @@ describe('a fault', () => {
     const store = interpose(worlds.store, { loadHistory: async () => Promise.reject(new Error('a row of history cannot be read')) })
     const world = worlds.start({ store })
     const history = [{ role: 'user', text: 'before' }] as const
-    const spec = { agent: 'support', title: null, metadata: {}, addresses: [], history }
+    const spec = { agent: 'support', mode: null, idleTimeoutMs: null, title: null, metadata: {}, addresses: [], history }
     const created = await world.intake.deliver(ALICE, { kind: 'create', spec }, { kind: 'MESSAGE', text: 'hello', policy: 'STEER' }, null)
     if (created.kind !== 'accepted') throw new Error(created.kind)
     const log = await world.until(created.sessionId, afterTurns(1))

@@ -133,7 +133,7 @@ describe('a session', () => {
 })
 
 describe('what comes while a session is driven', () => {
-  test('a message waits for the turn and starts the next one, without a rest between them', async () => {
+  test('a queued message waits for the turn and starts the next one, without a rest between them', async () => {
     const gate = createGate()
     const worlds = worldsOf(async function* ({ lastUserText }) {
       if (lastUserText === 'first') await gate.opened
@@ -142,7 +142,7 @@ describe('what comes while a session is driven', () => {
     const world = worlds.start()
     const sessionId = await world.open('support', 'first')
     await world.until(sessionId, (log) => typesOf(log).includes('STEP_STARTED'))
-    await world.send(sessionId, 'second')
+    await world.queue(sessionId, 'second')
     gate.open()
     const log = await world.until(sessionId, afterTurns(2))
     expect(typesOf(log).filter((type) => type === 'SESSION_WAITING')).toHaveLength(1)

@@ -18,7 +18,7 @@ const calls = [openCall('work', 'started')]
 const session = givenSession({ phase: acting(calls), calls: rowsOf(calls) })
 
 function owedBy(of: Session): readonly Effect[] {
-  const owed = next(of, { now: NOW, limits: LIMITS, draining: false })
+  const owed = next(of, { now: NOW, limits: LIMITS, draining: false, isSpeaking: false })
   return owed.kind === 'effects' ? owed.effects : []
 }
 
@@ -39,6 +39,7 @@ function start(run: ToolPort['run']) {
     run,
   }
   const effects = new Effects({
+    memos: { get: () => Promise.reject(new Error('no memos here')) },
     agent: { ...port, tools: new Map([['work', work]]) },
     stream: {
       emit: (event) => shown.push(event),

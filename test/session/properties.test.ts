@@ -57,7 +57,7 @@ async function live({ actions, failures, stalls }: Life): Promise<void> {
   const { agent, runs } = createObedientAgent(release)
   const worlds = createWorlds([agent], stallAt(createMemoryStore(systemClock), stalls))
   const front = worlds.start({ slots: 0 })
-  const spec = { agent: 'support', title: null, metadata: {}, addresses: [], history: [] }
+  const spec = { agent: 'support', mode: null, idleTimeoutMs: null, title: null, metadata: {}, addresses: [], history: [] }
   const created = await front.intake.create(ALICE, spec, null)
   if (created.kind !== 'accepted') throw new Error(created.kind)
   const { sessionId } = created
@@ -98,9 +98,13 @@ async function act(front: World, sessionId: SessionId, action: Action, index: nu
 function toContent(action: Exclude<Action, { kind: 'pass' }>, index: number): DeliveryContent {
   switch (action.kind) {
     case 'send':
-      return { kind: 'MESSAGE', text: `${action.behaviour} #${index}`, policy: 'STEER' }
+      return { kind: 'MESSAGE', text: `${action.behaviour} #${index}`, policy: action.policy }
     case 'cancel':
       return { kind: 'CANCEL', turnId: null, dropQueued: action.dropQueued }
+    case 'clear':
+      return { kind: 'CLEAR' }
+    case 'compact':
+      return { kind: 'COMPACT', instructions: null }
     case 'end':
       return { kind: 'END', reason: null }
   }
@@ -113,18 +117,37 @@ function expectAnswered(log: readonly RecordedEvent[], accepted: readonly Accept
 
   const messages = accepted.filter((one) => one.content.kind === 'MESSAGE')
   const applied = messages.filter((one) => settled.some(({ delivery, status }) => delivery === one.id && status === 'APPLIED'))
-  const received = log.flatMap((event) => (event.type === 'MESSAGE_RECEIVED' ? [event.data.delivery] : []))
-  expect(received).toEqual(applied.map((one) => one.id))
+  expectReceivedInOrder(log, applied)
 
   const isEnded = accepted.some(({ id, content }) => content.kind === 'END' && !wasStalled(id))
-  const mayReject = isEnded || accepted.some(({ id, content }) => wasStalled(id) || (content.kind === 'CANCEL' && content.dropQueued))
+  const mayReject = isEnded || accepted.some(({ id, content }) => wasStalled(id) || rejectsOthers(content))
   if (!mayReject) expect(applied).toEqual(messages)
   if (isEnded) expect(log.at(-1)?.type).toMatch(/^SESSION_(COMPLETED|CANCELLED)$/)
+  expectOwnWords(log, accepted)
+}
 
+function rejectsOthers(content: DeliveryContent): boolean {
+  return content.kind === 'CLEAR' || (content.kind === 'CANCEL' && content.dropQueued)
+}
+
+/** Of one person what steers keeps its order, and what is queued; between the two one may pass the other. */
+function expectReceivedInOrder(log: readonly RecordedEvent[], applied: readonly Accepted[]): void {
+  const received = log.flatMap((event) => (event.type === 'MESSAGE_RECEIVED' ? [event.data.delivery] : []))
+  expect([...received].sort()).toEqual(applied.map((one) => one.id).sort())
+  const lane = ({ by, content }: Accepted): string => `${by.id} ${content.kind === 'MESSAGE' ? content.policy : ''}`
+  for (const name of new Set(applied.map(lane))) {
+    const sent = applied.filter((one) => lane(one) === name).map((one) => one.id)
+    expect(received.filter((id) => sent.includes(id))).toEqual(sent)
+  }
+}
+
+/** Every message of a turn is of the person whom it serves. */
+function expectOwnWords(log: readonly RecordedEvent[], accepted: readonly Accepted[]): void {
+  const served = new Map(log.flatMap((event) => (event.type === 'TURN_STARTED' ? [[event.turnId, event.data.principal.id]] : [])))
   for (const event of log) {
-    if (event.type !== 'TURN_STARTED') continue
-    const people = accepted.filter((one) => event.data.deliveries.includes(one.id)).map((one) => one.by.id)
-    expect(new Set(people)).toEqual(new Set([event.data.principal.id]))
+    if (event.type !== 'MESSAGE_RECEIVED') continue
+    expect(event.data.by.id).toBe(served.get(event.turnId))
+    expect(event.data.by.id).toBe(accepted.find(({ id }) => id === event.data.delivery)?.by.id)
   }
 }
 

@@ -6,6 +6,7 @@ import { scripted, scriptedFailure } from '../../server/models/scripted.js'
 import type { Conversation, ScriptedAnswer, ScriptedReply } from '../../server/models/script.js'
 import { ALICE, BOB } from '../support/given.js'
 import type { Fault, FaultyWrite } from '../support/faulty-store.js'
+import { TURN_POLICIES, type TurnPolicy } from '../../server/session/deliveries.js'
 import type { Principal } from '../../server/session/principal.js'
 import type { Gate } from './worlds.js'
 
@@ -13,9 +14,9 @@ const BEHAVIOURS = ['answer', 'stream', 'tools', 'bad-calls', 'fail-once', 'fail
 type Behaviour = (typeof BEHAVIOURS)[number]
 
 export type Action =
-  | { readonly kind: 'send'; readonly by: Principal; readonly behaviour: Behaviour }
+  | { readonly kind: 'send'; readonly by: Principal; readonly behaviour: Behaviour; readonly policy: TurnPolicy }
   | { readonly kind: 'cancel'; readonly dropQueued: boolean }
-  | { readonly kind: 'end' }
+  | { readonly kind: 'clear' | 'compact' | 'end' }
   /** Lets this many macrotasks pass. */
   | { readonly kind: 'pass'; readonly ticks: number }
 export interface Failing {
@@ -31,10 +32,16 @@ export interface Life {
   readonly stalls: readonly number[]
 }
 
-const send = fc.record({ kind: fc.constant('send' as const), by: fc.constantFrom(ALICE, BOB), behaviour: fc.constantFrom(...BEHAVIOURS) })
+const send = fc.record({
+  kind: fc.constant('send' as const),
+  by: fc.constantFrom(ALICE, BOB),
+  behaviour: fc.constantFrom(...BEHAVIOURS),
+  policy: fc.constantFrom(...TURN_POLICIES),
+})
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 8, arbitrary: send },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('cancel' as const), dropQueued: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('clear' as const, 'compact' as const) }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'end' as const }) },
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('pass' as const), ticks: fc.integer({ min: 1, max: 12 }) }) },
 )

@@ -64,8 +64,8 @@ export function eventTypes(commits: readonly Commit[]): readonly string[] {
   return commits.flatMap((commit) => commit.events.map((event) => event.type))
 }
 
-function toCircumstances({ now = NOW, limits = LIMITS, draining = false }: WalkOptions): Circumstances {
-  return { now, limits, draining }
+function toCircumstances({ now = NOW, limits = LIMITS, draining = false, said = [] }: WalkOptions): Circumstances {
+  return { now, limits, draining, isSpeaking: said.some(({ kind }) => kind === 'text') }
 }
 
 function settling({ now = NOW, limits = LIMITS, draining = false }: WalkOptions) {

@@ -68,6 +68,9 @@ describe('one statement each', () => {
     expect(await namesOf(() => claimDue(store, made.id, made.agent))).toEqual(['claim'])
     expect(await namesOf(() => store.findKey(key))).toEqual(['find-key'])
     expect(await namesOf(() => store.findAddress('acme', 'count:1'))).toEqual(['find-address'])
+    const claim = { sessionId: made.id, address: 'count:3', claimedAt: clock.now(), most: 3 }
+    expect(await namesOf(() => store.claimAddress(claim))).toEqual(['claim-address'])
+    expect(await namesOf(() => store.releaseAddress(made.id, 'count:3'))).toEqual(['release-address'])
     expect(await namesOf(() => store.sweep({ agents: [made.agent], limit: 1 }))).toEqual(['sweep'])
     expect(await namesOf(() => store.loadDeliveries(made.id, 0))).toEqual(['load-deliveries'])
     expect(await namesOf(() => store.loadHistory(made.id, 0))).toEqual(['load-history'])
@@ -92,6 +95,8 @@ describe('one statement each', () => {
     await store.deliver(id, message(clock), null)
     const next = { ...session, revision: 1 }
     expect(await namesOf(() => store.commit(next, parkingCommit(next, clock), TTL_MS))).toEqual(['commit-park-inbox-csd', 'look'])
+    expect(await namesOf(() => store.saveMemo(other.lease, { key: 'k', value: 1, at: clock.now() }))).toEqual(['save-memo'])
+    expect(await namesOf(() => store.loadMemo(id, 'k'))).toEqual(['load-memo'])
     expect(await namesOf(() => store.release(leases, 'fault'))).toEqual(['release'])
     expect(await namesOf(() => store.releaseAll())).toEqual(['release-all'])
     expect(await namesOf(() => store.readEvents(id, 0, 10))).toEqual(['read-events'])
@@ -177,9 +182,9 @@ describe('plans', () => {
     }
     const checkpoint = { ...modelling(session.checkpoint, turn, stepId), historyLength: 1 }
     await store.commit(session, newCommit(session, { ...opening, checkpoint }), TTL_MS)
-    const two = { ...session, revision: 1 }
+    const two = { ...session, revision: 1, checkpoint }
     await store.commit(two, newCommit(two, { checkpoint: acting(checkpoint, turn, stepId, [call]), newCalls: [call], closedStep }), TTL_MS)
-    const three = { ...session, revision: 2 }
+    const three = { ...two, revision: 2 }
     const closing = { changedCalls: [call], closedTurn: closedTurn(turn.id, clock), openedStep: { ...step, attempt: 2 } }
     await store.deliver(session.facts.id, message(clock), key)
     await store.deliver(session.facts.id, message(clock), newKey())
@@ -194,6 +199,10 @@ describe('plans', () => {
     await store.commit(seen, endingCommit(seen, clock, closing), TTL_MS)
     await store.findKey(key)
     await store.findAddress(ALICE.tenant, 'plan:x')
+    await store.claimAddress({ sessionId: session.facts.id, address: 'plan:y', claimedAt: clock.now(), most: 3 })
+    await store.releaseAddress(session.facts.id, 'plan:y')
+    await store.saveMemo(session.lease, { key: 'plan', value: 1, at: clock.now() })
+    await store.loadMemo(session.facts.id, 'plan')
     await Promise.all([
       store.loadDeliveries(session.facts.id, 0),
       store.loadHistory(session.facts.id, 0),

@@ -59,6 +59,7 @@ class LogCheck {
         this.#started = true
         return
       case 'SESSION_WAITING':
+      case 'CONTEXT_CLEARED':
         if (this.#turn !== null) this.#fault(event, 'comes while a turn is open')
         return
       case 'SESSION_COMPLETED':

@@ -22,6 +22,7 @@ const FIELDS: { readonly [Type in keyof EventFields]: EventFields[Type] } = {
   SESSION_COMPLETED: SESSION_END,
   SESSION_FAILED: SESSION_END,
   SESSION_CANCELLED: { ...SESSION_END, error: null },
+  CONTEXT_CLEARED: {},
   TURN_STARTED: { number: 1, deliveries: [DELIVERY], trigger: 'MESSAGE', principal: ANN },
   TURN_WAITING: { on: 'INPUT' },
   TURN_RESUMED: { cause: 'answered' },

@@ -11,6 +11,16 @@ import { readLog } from './world.js'
 export async function expectSound(store: SessionStore, sessionId: SessionId): Promise<readonly RecordedEvent[]> {
   const log = await readLog(store, sessionId)
   expect(checkLog(log)).toEqual([])
-  expect(checkHistory(await store.loadHistory(sessionId, 0), log)).toEqual([])
+  for (const [epoch, part] of splitByEpoch(log).entries()) expect(checkHistory(await store.loadHistory(sessionId, epoch), part)).toEqual([])
   return log
+}
+
+/** What happened in each epoch of the history: a clear begins the next one. */
+function splitByEpoch(log: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] {
+  const parts: RecordedEvent[][] = [[]]
+  for (const event of log) {
+    if (event.type === 'CONTEXT_CLEARED') parts.push([])
+    else parts.at(-1)?.push(event)
+  }
+  return parts
 }

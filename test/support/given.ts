@@ -2,12 +2,12 @@
 import { createIdSource, storedId, type IdSource } from '../../server/ids.js'
 import type { Acting, Modelling, ModelStep, OpenCall, OpenTurn, Phase, Stopping } from '../../server/session/checkpoint.js'
 import type { CallResult, CallRow } from '../../server/session/commit.js'
-import type { CancelContent, Delivery, DeliveryContent, Message } from '../../server/session/deliveries.js'
+import { isControl, type CancelContent, type Delivery, type DeliveryContent, type Message } from '../../server/session/deliveries.js'
 import { DEFAULT_LIMITS } from '../../server/agents/define-agent.js'
 import type { ModelAnswered, ModelFailed, RequestedCall, ToolEnded } from '../../server/session/outcomes.js'
 import type { AgentLimits } from '../../server/session/ports.js'
 import type { Principal } from '../../server/session/principal.js'
-import type { Session } from '../../server/session/session.js'
+import type { Session, SessionMode } from '../../server/session/session.js'
 import type { Settling } from '../../server/session/settle/draft.js'
 import type { SessionStatus } from '../../server/session/status.js'
 import { NO_USAGE } from '../../server/session/usage.js'
@@ -41,13 +41,27 @@ export interface Given {
   readonly historyLength?: number
   /** Default: 1, a claim like any other. */
   readonly claims?: number
+  readonly mode?: SessionMode
+  readonly idleTimeoutMs?: number | null
+  readonly expiresAt?: number | null
 }
 
-export function givenSession({ phase, status, deliveries = [], calls = [], turns, historyLength, claims = 1 }: Given): Session {
+export function givenSession({
+  phase,
+  status,
+  deliveries = [],
+  calls = [],
+  turns,
+  historyLength,
+  claims = 1,
+  mode = 'CONVERSATION',
+  idleTimeoutMs = null,
+  expiresAt = null,
+}: Given): Session {
   const newest = deliveries.at(-1)?.position ?? 0
   const id = storedId('ses', 'ses_given')
   return {
-    facts: { id, agent: 'support', tenant: 'default', owner: ALICE, deployment: 'test', metadata: {}, title: null },
+    facts: { id, agent: 'support', mode, tenant: 'default', owner: ALICE, deployment: 'test', metadata: {}, title: null, idleTimeoutMs },
     lease: { sessionId: id, owner: storedId('wrk', 'wrk_given'), epoch: EPOCH },
     revision: 10,
     status: status ?? statusOf(phase, deliveries),
@@ -60,7 +74,8 @@ export function givenSession({ phase, status, deliveries = [], calls = [], turns
     },
     deliveries,
     inbox: newest,
-    control: deliveries.findLast((delivery) => delivery.kind !== 'MESSAGE')?.position ?? 0,
+    control: deliveries.findLast((delivery) => isControl(delivery.kind))?.position ?? 0,
+    expiresAt,
     calls: new Map(calls.map((row) => [row.id, row])),
     claims,
   }

@@ -16,7 +16,7 @@ import { checkCommit } from '../../server/store/check-commit.js'
 
 export interface Entry {
   readonly facts: SessionFacts
-  readonly addresses: readonly string[]
+  readonly addresses: Set<string>
   status: SessionStatus
   checkpoint: Checkpoint
   epoch: number
@@ -25,11 +25,13 @@ export interface Entry {
   lease: { readonly owner: string; until: number } | null
   wakeAt: number | null
   control: number
+  expiresAt: number | null
   readonly deliveries: Delivery[]
   readonly settled: Set<DeliveryId>
   readonly calls: Map<CallId, CallRow>
   readonly history: Map<number, HistoryItem[]>
   readonly events: RecordedEvent[]
+  readonly memos: Map<string, string>
 }
 export interface Memory {
   readonly clock: Clock
@@ -69,14 +71,15 @@ function isOverlooked(entry: Entry, session: Session, { guard }: Commit): boolea
 }
 
 function apply(memory: Memory, entry: Entry, change: Commit, ttlMs: number): void {
-  const { checkpoint, history, park } = change
+  const { checkpoint, history, historyFrom, park } = change
   entry.revision += 1
   entry.claims = 0
   entry.checkpoint = checkpoint
   if (change.session !== null) entry.status = change.session.status
+  if (change.session?.expiresAt != null) entry.expiresAt = Math.max(entry.expiresAt ?? 0, change.session.expiresAt)
   for (const delivery of change.settled) entry.settled.add(delivery.id)
   for (const call of [...change.newCalls, ...change.changedCalls]) entry.calls.set(call.id, call)
-  entry.history.set(checkpoint.historyEpoch, [...(entry.history.get(checkpoint.historyEpoch) ?? []), ...history])
+  entry.history.set(historyFrom.epoch, [...(entry.history.get(historyFrom.epoch) ?? []), ...history])
   if (park === null && !isEndedPhase(checkpoint)) {
     extend(memory, entry, ttlMs)
   } else {

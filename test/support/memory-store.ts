@@ -3,12 +3,21 @@
  * call is atomic because nothing in it waits; the injected clock judges leases. Values go in and out as copies.
  */
 import type { Clock } from '../../server/clock.js'
+import type { Json } from '../../server/errors.js'
 import type { SessionId } from '../../server/ids.js'
-import type { CreateOutcome, DeliverOutcome, Duplicate, IdempotencyKey, NewDelivery, NewSession } from '../../server/session/acceptance.js'
+import type {
+  ClaimAddressOutcome,
+  CreateOutcome,
+  DeliverOutcome,
+  Duplicate,
+  IdempotencyKey,
+  NewDelivery,
+  NewSession,
+} from '../../server/session/acceptance.js'
 import { NEW_CHECKPOINT_PHASE, isEndedPhase, openTurnOf } from '../../server/session/checkpoint.js'
 import { isControl } from '../../server/session/deliveries.js'
 import type { ClaimOptions, SessionStore } from '../../server/session/ports.js'
-import type { Session } from '../../server/session/session.js'
+import { idleUntil, type Session } from '../../server/session/session.js'
 import { AT_REST } from '../../server/session/status.js'
 import { NO_USAGE } from '../../server/session/usage.js'
 import { toJson, toText } from '../../server/store/json-column.js'
@@ -35,9 +44,15 @@ export function createMemoryStore(clock: Clock): SessionStore {
     deliver: async (id, delivery, key) => deliver(memory, id, copy(delivery), key),
     findKey: async (key) => findKey(memory, key),
     findAddress: async (tenant, address) => findHolder(memory, tenant, address),
+    claimAddress: async ({ sessionId, address, most }) => claimAddress(memory, sessionId, toText(address), most),
+    releaseAddress: async (id, address) => {
+      sessions.get(id)?.addresses.delete(toText(address))
+    },
     claim: async (id, options) => claim(memory, id, options),
     loadDeliveries: async (id, after) => unsettled(sessions.get(id), after),
     loadHistory: async (id, epoch) => [...(sessions.get(id)?.history.get(epoch) ?? [])],
+    loadMemo: async (id, key) => copyMemo(sessions.get(id)?.memos.get(toText(key))),
+    saveMemo: async (lease, { key, value }) => saveMemo(held(memory, lease), toText(key), value),
     commit: async (session, change, ttlMs) => commit(memory, session, copy(change), ttlMs),
     appendEvents: async (batches, ttlMs) =>
       new Map(batches.map((batch) => [batch.lease.sessionId, append(memory, batch.lease, copy(batch.events), ttlMs)])),
@@ -62,7 +77,7 @@ export function createMemoryStore(clock: Clock): SessionStore {
 }
 
 function createSession(memory: Memory, session: NewSession): CreateOutcome {
-  const { id, agent, owner, deployment, metadata, title, firstDelivery, idempotency } = session
+  const { id, agent, mode, owner, deployment, metadata, title, idleTimeoutMs, firstDelivery, idempotency } = session
   const first = idempotency === null ? null : findKey(memory, idempotency)
   if (first !== null) return first
   for (const address of session.addresses) {
@@ -70,21 +85,23 @@ function createSession(memory: Memory, session: NewSession): CreateOutcome {
     if (holder !== null) return { kind: 'address-taken', address, holder }
   }
   const entry: Entry = {
-    facts: { id, agent, tenant: owner.tenant, owner, deployment, metadata, title },
-    addresses: session.addresses,
+    facts: { id, agent, mode, tenant: owner.tenant, owner, deployment, metadata, title, idleTimeoutMs },
+    expiresAt: idleTimeoutMs === null ? null : session.createdAt + idleTimeoutMs,
+    addresses: new Set(session.addresses),
     status: 'CREATED',
     checkpoint: { turns: 0, historyEpoch: 0, historyLength: session.history.length, usage: NO_USAGE, phase: NEW_CHECKPOINT_PHASE },
     epoch: 0,
     claims: 0,
     revision: 0,
     lease: null,
-    wakeAt: null,
+    wakeAt: idleTimeoutMs === null ? null : memory.clock.now() + idleTimeoutMs,
     control: 0,
     deliveries: [],
     settled: new Set(),
     calls: new Map(),
     history: new Map([[0, [...session.history]]]),
     events: [],
+    memos: new Map(),
   }
   memory.sessions.set(id, entry)
   if (firstDelivery !== null) accept(memory, entry, firstDelivery)
@@ -107,6 +124,7 @@ function accept(memory: Memory, entry: Entry, { id, by, content, acceptedAt }: N
   const position = entry.deliveries.length + 1
   entry.deliveries.push({ ...content, id, by, position, acceptedAt, openTurnId: openTurnOf(entry.checkpoint)?.id ?? null })
   entry.wakeAt = memory.clock.now()
+  entry.expiresAt = idleUntil(entry, acceptedAt)
   if (isControl(content.kind)) entry.control = position
   if (content.kind === 'MESSAGE' && AT_REST.includes(entry.status)) entry.status = 'RUNNING'
 }
@@ -128,9 +146,20 @@ function toScope({ by, key }: IdempotencyKey): string {
 function findHolder(memory: Memory, tenant: string, address: string): SessionId | null {
   const [holderTenant, wanted] = [toText(tenant), toText(address)]
   for (const { facts, addresses, checkpoint } of memory.sessions.values()) {
-    if (facts.tenant === holderTenant && !isEndedPhase(checkpoint) && addresses.includes(wanted)) return facts.id
+    if (facts.tenant === holderTenant && !isEndedPhase(checkpoint) && addresses.has(wanted)) return facts.id
   }
   return null
+}
+
+function claimAddress(memory: Memory, id: SessionId, address: string, most: number): ClaimAddressOutcome {
+  const entry = memory.sessions.get(id)
+  if (entry === undefined) return { kind: 'not-found' }
+  if (isEndedPhase(entry.checkpoint)) return { kind: 'ended' }
+  const holder = findHolder(memory, entry.facts.tenant, address)
+  if (holder !== null) return holder === id ? { kind: 'claimed' } : { kind: 'taken', holder }
+  if (entry.addresses.size >= most) return { kind: 'full' }
+  entry.addresses.add(address)
+  return { kind: 'claimed' }
 }
 
 function claim(memory: Memory, id: SessionId, { owner, ttlMs, agents }: ClaimOptions): Session | 'not-due' {
@@ -141,7 +170,7 @@ function claim(memory: Memory, id: SessionId, { owner, ttlMs, agents }: ClaimOpt
   extend(memory, entry, ttlMs)
   if (entry.claims > 0) entry.wakeAt = memory.clock.now() + ttlMs + pauseMs(entry.claims)
   entry.claims += 1
-  const { facts, revision, claims, status, checkpoint, control } = entry
+  const { facts, revision, claims, status, checkpoint, control, expiresAt } = entry
   const open = checkpoint.phase.kind === 'acting' ? checkpoint.phase.step.id : null
   return copy({
     facts,
@@ -152,9 +181,21 @@ function claim(memory: Memory, id: SessionId, { owner, ttlMs, agents }: ClaimOpt
     deliveries: unsettled(entry, 0),
     inbox: entry.deliveries.length,
     control,
+    expiresAt,
     calls: new Map([...entry.calls].filter(([, call]) => call.stepId === open)),
     claims,
   })
+}
+
+function copyMemo(stored: string | undefined): { readonly value: Json } | null {
+  return stored === undefined ? null : (JSON.parse(stored) as { readonly value: Json })
+}
+
+function saveMemo(entry: Entry | null, key: string, value: Json): 'kept' | 'there' | 'fenced' {
+  if (entry === null) return 'fenced'
+  if (entry.memos.has(key)) return 'there'
+  entry.memos.set(key, toJson({ value }))
+  return 'kept'
 }
 
 function toTail(entry: Entry | undefined): { readonly position: number; readonly ended: boolean } {

@@ -31,6 +31,8 @@ export function newSession(clock: Clock, more: Partial<NewSession> = {}): NewSes
   return {
     id,
     agent: `agent-${id}`,
+    mode: 'CONVERSATION',
+    idleTimeoutMs: null,
     owner: ALICE,
     title: null,
     metadata: {},
@@ -79,6 +81,8 @@ export function newCommit(session: Session, more: Partial<Commit> = {}): Commit 
     guard: 'none',
     events: [],
     history: [],
+    historyFrom: { epoch: session.checkpoint.historyEpoch, position: session.checkpoint.historyLength },
+    newEpoch: null,
     openedTurn: null,
     closedTurn: null,
     openedStep: null,
@@ -115,7 +119,7 @@ export function endingCommit(session: Session, clock: Clock, more: Partial<Commi
 }
 
 export function statusChange(status: SessionChange['status'], clock: Clock): SessionChange {
-  return { status, usage: NO_USAGE, at: clock.now(), end: null }
+  return { status, usage: NO_USAGE, at: clock.now(), expiresAt: null, end: null }
 }
 
 export function openTurn(clock: Clock, more: Partial<OpenTurn> = {}): OpenTurn {

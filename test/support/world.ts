@@ -39,7 +39,14 @@ export function startWorld({ store, agents, slots = 4, leaseTtlMs = 600_000, swe
   })
   const coordinator = createLocalCoordinator({ clock })
   const writer = createEventWriter({ store, coordinator, clock, ttlMs: leaseTtlMs, log })
-  const intake = createIntake({ store, coordinator, clock, ids, deployment: 'test' })
+  const intake = createIntake({
+    store,
+    coordinator,
+    clock,
+    ids,
+    deployment: 'test',
+    lifetimeOf: () => ({ mode: 'CONVERSATION', idleTimeoutMs: null }),
+  })
   const pool = startWorkerPool({
     store,
     coordinator,
@@ -70,11 +77,14 @@ export function startWorld({ store, agents, slots = 4, leaseTtlMs = 600_000, swe
     coordinator,
     /** Starts a session with a first message. */
     open(agent: string, text: string, by = ALICE): Promise<SessionId> {
-      const spec = { agent, title: null, metadata: {}, addresses: [], history: [] }
+      const spec = { agent, mode: null, idleTimeoutMs: null, title: null, metadata: {}, addresses: [], history: [] }
       return deliver({ kind: 'create', spec }, { kind: 'MESSAGE', text, policy: 'STEER' }, by)
     },
     send: (sessionId: SessionId, text: string, by = ALICE) =>
       deliver({ kind: 'session', sessionId }, { kind: 'MESSAGE', text, policy: 'STEER' }, by),
+    queue: (sessionId: SessionId, text: string, by = ALICE) =>
+      deliver({ kind: 'session', sessionId }, { kind: 'MESSAGE', text, policy: 'QUEUE' }, by),
+    clear: (sessionId: SessionId) => deliver({ kind: 'session', sessionId }, { kind: 'CLEAR' }),
     cancel: (sessionId: SessionId, dropQueued = false) =>
       deliver({ kind: 'session', sessionId }, { kind: 'CANCEL', turnId: null, dropQueued }),
     end: (sessionId: SessionId) => deliver({ kind: 'session', sessionId }, { kind: 'END', reason: null }),

@@ -64,12 +64,14 @@ export function startPool({
   const typesIn = async (id: SessionId) => (await readLog(memory, id)).map((event) => event.type)
 
   /** Durable, and nobody is woken: what a sweep has to find. */
-  async function open(text: string): Promise<SessionId> {
+  async function open(text: string, idleTimeoutMs: number | null = null): Promise<SessionId> {
     const id = ids.next('ses')
     const content = { kind: 'MESSAGE', text, policy: 'STEER' } as const
     await memory.createSession({
       id,
       agent: 'support',
+      mode: 'CONVERSATION',
+      idleTimeoutMs,
       owner: ALICE,
       title: null,
       metadata: {},

@@ -35,6 +35,20 @@ describe('a session that nobody was told of', () => {
   })
 })
 
+describe('a session', () => {
+  test('that is idle for too long ends by itself, with nobody there but the sweep', async () => {
+    const { clock, store, open, typesIn } = startPool()
+    const id = await open('hello', 90_000)
+    await clock.advance(SWEEP_MS)
+    expect((await typesIn(id)).at(-1)).toBe('SESSION_WAITING')
+    await clock.advance(90_000 - SWEEP_MS)
+    expect((await typesIn(id)).at(-1)).toBe('SESSION_WAITING')
+    await clock.advance(2 * SWEEP_MS)
+    expect((await typesIn(id)).at(-1)).toBe('SESSION_COMPLETED')
+    await expectSound(store, id)
+  })
+})
+
 describe('a turn that parks on a timer', () => {
   test('frees its slot, and goes on at its time', async () => {
     let calls = 0

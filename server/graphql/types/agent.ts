@@ -16,6 +16,11 @@ const AgentLimits = builder.objectRef<AgentDescription['limits']>('AgentLimits')
       type: 'SafeInt',
       description: 'Time that something of a turn may run, milliseconds; then it fails with TURN_TIMEOUT.',
     }),
+    sessionTimeoutMs: t.expose('sessionTimeoutMs', {
+      type: 'SafeInt',
+      nullable: true,
+      description: 'How long a session may be idle, milliseconds; then it is COMPLETED with reason TIMEOUT. Null: for ever.',
+    }),
   }),
 })
 
@@ -44,7 +49,7 @@ export const Agent = builder.objectRef<AgentDescription>('Agent').implement({
     name: t.exposeString('name', { description: 'How sessions name it.' }),
     description: t.exposeString('description', { nullable: true, description: 'What it is for.' }),
     model: t.exposeString('model', { description: 'The model it talks to, e.g. `openai/gpt-5`.' }),
-    mode: t.field({ type: SessionMode, description: 'How long its sessions last.', resolve: () => 'CONVERSATION' as const }),
+    mode: t.field({ type: SessionMode, description: 'How long its sessions last.', resolve: ({ mode }) => mode }),
     tools: t.expose('tools', { type: [Tool], description: 'What it can do.' }),
     limits: t.expose('limits', { type: AgentLimits, description: 'What it may use.' }),
     sessions: t.connection(

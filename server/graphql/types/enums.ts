@@ -135,8 +135,7 @@ export const TurnPolicy = builder.enumType('TurnPolicy', {
   description: 'What a message does while a turn is open.',
   values: {
     STEER: {
-      description:
-        'Joins the open turn as soon as it can, if its sender is the one whom the turn serves. In this release it waits like QUEUE.',
+      description: 'Joins the open turn as soon as it can, if its sender is the one whom the turn serves; anybody else waits for its end.',
     },
     QUEUE: { description: 'Waits for the end of the open turn, then starts the next.' },
   } satisfies Explained<stored.TurnPolicy>,

@@ -13,6 +13,7 @@ export const SessionEventType = builder.enumType('SessionEventType', {
     SESSION_COMPLETED: { description: 'The end, while no turn was open; the last event of the log.' },
     SESSION_FAILED: { description: 'The end, by a fault; the last event of the log.' },
     SESSION_CANCELLED: { description: 'The end, while a turn was open; the last event of the log.' },
+    CONTEXT_CLEARED: { description: 'What the model reads was emptied.' },
     TURN_STARTED: { description: 'A turn began.' },
     TURN_WAITING: { description: 'Nothing of the open turn runs any more.' },
     TURN_RESUMED: { description: 'The open turn goes on.' },

@@ -1,7 +1,7 @@
 /** What mutations take. What the types cannot say is checked in input-checks.ts. */
 import { builder } from '../builder.js'
 import { MAX_ADDRESSES, MAX_HISTORY, MAX_KEY, MAX_METADATA_BYTES, MAX_TEXT, MAX_TITLE } from '../limits.js'
-import { TurnPolicy } from './enums.js'
+import { SessionMode, TurnPolicy } from './enums.js'
 import { TranscriptRole } from './transcript.js'
 
 const KEY = `Makes repeating safe: the same key gives the first effect again, whatever became of it. At most ${MAX_KEY} characters. Example: \`"order-1042"\``
@@ -27,6 +27,11 @@ const NewSessionInput = builder.inputType('NewSessionInput', {
   description: 'A session to create. Example: `{ agent: "support", title: "Order 1042", addresses: ["slack:C042"] }`',
   fields: (t) => ({
     agent: t.string({ required: true, description: 'Name of the agent. Example: `"support"`' }),
+    mode: t.field({ type: SessionMode, description: 'How long it lasts; null: as the agent has it. Example: `TASK`' }),
+    sessionTimeoutMs: t.field({
+      type: 'SafeInt',
+      description: 'How long it may be idle, milliseconds; 0: for ever, null: as the agent has it. Example: `86400000`',
+    }),
     title: t.string({ description: `What people call it, at most ${MAX_TITLE} characters. Example: \`"Order 1042"\`` }),
     metadata: t.field({
       type: 'JSONObject',
@@ -112,12 +117,37 @@ export const CancelInput = builder.inputType('CancelInput', {
   }),
 })
 
+export const ClearInput = builder.inputType('ClearInput', {
+  description: 'Example: `{ session: { address: "slack:C042" } }`',
+  fields: (t) => ({
+    session: t.field({ type: SessionRef, required: true, description: 'The session. Example: `{ address: "slack:C042" }`' }),
+    idempotencyKey: t.string({ description: KEY }),
+  }),
+})
+
+export const CompactInput = builder.inputType('CompactInput', {
+  description: 'Example: `{ session: { address: "slack:C042" }, instructions: "Keep all order numbers." }`',
+  fields: (t) => ({
+    session: t.field({ type: SessionRef, required: true, description: 'The session. Example: `{ address: "slack:C042" }`' }),
+    instructions: t.string({ description: 'What the summary has to keep. Example: `"Keep all order numbers."`' }),
+    idempotencyKey: t.string({ description: KEY }),
+  }),
+})
+
 export const EndInput = builder.inputType('EndInput', {
   description: 'Example: `{ session: { address: "slack:C042" }, reason: "solved" }`',
   fields: (t) => ({
     session: t.field({ type: SessionRef, required: true, description: 'The session. Example: `{ address: "slack:C042" }`' }),
     reason: t.string({ description: 'Why, for the record. Example: `"solved"`' }),
     idempotencyKey: t.string({ description: KEY }),
+  }),
+})
+
+export const AddressInput = builder.inputType('AddressInput', {
+  description: 'Example: `{ session: "ses_01jd9x0k3vf8h8s6q2m4n7p9r1", address: "slack:C042" }`',
+  fields: (t) => ({
+    session: t.id({ required: true, description: 'The session. Example: `"ses_01jd9x0k3vf8h8s6q2m4n7p9r1"`' }),
+    address: t.string({ required: true, description: 'The address, `channel:value`. Example: `"slack:C042"`' }),
   }),
 })
 

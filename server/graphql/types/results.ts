@@ -101,9 +101,33 @@ export const CancelResult = builder.unionType('CancelResult', {
   resolveType,
 })
 
+export const ClearResult = builder.unionType('ClearResult', {
+  description: 'The delivery, or why there is none.',
+  types: [DeliveryPayload, ...REFUSED, SessionEndedError, IdempotencyMismatchError],
+  resolveType,
+})
+
+export const CompactResult = builder.unionType('CompactResult', {
+  description: 'The delivery, or why there is none.',
+  types: [DeliveryPayload, ...REFUSED, SessionEndedError, IdempotencyMismatchError],
+  resolveType,
+})
+
 export const EndResult = builder.unionType('EndResult', {
   description: 'The delivery, or why there is none. Ending an ended session gives what ended it; SessionEndedError if nobody did.',
   types: [DeliveryPayload, ...REFUSED, SessionEndedError, IdempotencyMismatchError],
+  resolveType,
+})
+
+export const ClaimAddressResult = builder.unionType('ClaimAddressResult', {
+  description: 'The session, or why it did not get the address.',
+  types: [SessionPayload, ...REFUSED, SessionEndedError, AddressTakenError],
+  resolveType,
+})
+
+export const ReleaseAddressResult = builder.unionType('ReleaseAddressResult', {
+  description: 'The session, or why nothing was released.',
+  types: [SessionPayload, ...REFUSED],
   resolveType,
 })
 

@@ -37,6 +37,11 @@ defineEnd('SESSION_COMPLETED', 'The session ended while no turn was open.')
 defineEnd('SESSION_FAILED', 'The session ended by a fault that no later message could mend.')
 defineEnd('SESSION_CANCELLED', 'The session ended while a turn was open.')
 
+eventRef('CONTEXT_CLEARED').implement({
+  description: 'What the model reads was emptied: the next turn begins a new conversation.',
+  interfaces: [SessionEvent],
+})
+
 eventRef('MESSAGE_RECEIVED').implement({
   description: 'A message joined a turn.',
   interfaces: [SessionEvent],

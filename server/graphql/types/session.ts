@@ -34,6 +34,11 @@ export const Session = builder.prismaObject('Session', {
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When something was last handed to it, or it changed its status.' }),
     endedAt: t.expose('endedAt', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it will have been idle for too long and ends; null: never, or it has ended.',
+    }),
     endReason: t.expose('endReason', { type: SessionEndReason, nullable: true, description: 'Why it ended.' }),
     error: t.field({ type: Failure, nullable: true, description: 'What it failed with.', resolve: ({ error }) => readFailure(error) }),
     owner: t.field({

@@ -26,7 +26,9 @@ export const TranscriptMessage = builder.objectRef<Said>('TranscriptMessage').im
   }),
 })
 
-const SAID = Prisma.sql`child.item ->> 'role' <> 'tool' AND child.item ->> 'text' <> ''`
+/** Of the conversation since the newest clear. */
+const SAID = Prisma.sql`child.item ->> 'role' <> 'tool' AND child.item ->> 'text' <> ''
+  AND child.epoch >= COALESCE((SELECT max(e.epoch) FROM history_epoch e WHERE e.session_id = child.session_id AND e.kind = 'CLEAR'), 0)`
 
 /** The newest `maxMessages`, oldest first. Throws BAD_USER_INPUT. */
 export async function readTranscript(

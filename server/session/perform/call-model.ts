@@ -31,11 +31,13 @@ export interface ModelCall {
   readonly ended: Promise<ModelAnswered | ModelFailed>
   /** What it has said so far, in order. */
   said(): readonly Block[]
+  /** Text or arguments of a call have been shown; reasoning alone is no answer. */
+  isSpeaking(): boolean
 }
 
 export function callModel(options: ModelCallOptions): ModelCall {
   const answer = new Answer(options)
-  return { ended: answer.read(), said: () => answer.blocks() }
+  return { ended: answer.read(), said: () => answer.blocks(), isSpeaking: () => answer.isSpeaking }
 }
 
 interface GrowingBlock {
@@ -73,6 +75,10 @@ class Answer {
       const retryAfterMs = thrown instanceof ModelError ? thrown.retryAfterMs : null
       return { kind: 'model-failed', attempt: step.attempt, failure: toFailure(thrown), retryAfterMs }
     }
+  }
+
+  get isSpeaking(): boolean {
+    return this.#calls.size > 0 || [...this.#blocks.values()].some(({ kind }) => kind === 'text')
   }
 
   blocks(): readonly Block[] {

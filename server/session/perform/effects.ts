@@ -8,13 +8,14 @@ import type { IdSource } from '../../ids.js'
 import { failedResult } from '../settle/calls.js'
 import { stepScope } from '../settle/turn.js'
 import type { HistoryItem } from '../history.js'
-import type { ModelStep } from '../checkpoint.js'
+import type { Checkpoint, ModelStep } from '../checkpoint.js'
 import type { CallRow } from '../commit.js'
 import { modelKey, type Effect } from '../next.js'
 import type { Block, Outcome } from '../outcomes.js'
 import type { AgentPort, EventStream, Log, ToolContext } from '../ports.js'
 import type { Session } from '../session.js'
 import { callModel, type ModelCall } from './call-model.js'
+import type { Memos } from './memos.js'
 import { runTool } from './run-tool.js'
 
 export interface EffectPorts {
@@ -23,6 +24,8 @@ export interface EffectPorts {
   readonly clock: Clock
   readonly ids: IdSource
   readonly log: Log
+  /** Of the session that is driven. */
+  readonly memos: Pick<Memos, 'get'>
   /** The history of the session as it is now. */
   readonly loadHistory: (session: Session) => Promise<readonly HistoryItem[]>
   /** Called when an outcome is ready. */
@@ -60,6 +63,11 @@ export class Effects {
   /** Outcomes that are ready. */
   outcomes(): readonly Outcome[] {
     return [...this.#running.values()].flatMap(({ outcome }) => (outcome === null ? [] : [outcome]))
+  }
+
+  /** Whether the call of the model that is in flight has shown something of its answer. */
+  isSpeaking({ phase }: Checkpoint): boolean {
+    return phase.kind === 'modelling' && (this.#running.get(modelKey(phase.step))?.model?.isSpeaking() ?? false)
   }
 
   /** Stops the step's call of the model and answers what it had said; the same again when asked again. */
@@ -136,6 +144,7 @@ export class Effects {
       signal,
       principal: turn.principal,
       log: this.#ports.log.with({ turn: turn.id, call: callId }),
+      memo: (key, compute) => this.#ports.memos.get(key, compute),
     }
   }
 }

@@ -30,11 +30,11 @@ export class HistoryCache {
   }
 
   /** Takes over what a commit appended, when what came before is here already; keeps it for the next turn when the session rests now. */
-  follow(after: Session, { checkpoint, history, park }: Commit): void {
-    const { historyEpoch, historyLength } = checkpoint
-    if (history.length === historyLength) this.#loaded = toLoaded(historyEpoch, [])
+  follow(after: Session, { checkpoint, history, historyFrom: { epoch, position }, newEpoch, park }: Commit): void {
+    if (newEpoch !== null) this.#loaded = toLoaded(newEpoch.epoch, [])
+    else if (position === 0 && history.length > 0) this.#loaded = toLoaded(epoch, [])
     const loaded = this.#loaded
-    if (loaded?.epoch === historyEpoch && loaded.items.length + history.length === historyLength) loaded.items.push(...history)
+    if (loaded?.epoch === epoch && loaded.items.length === position) loaded.items.push(...history)
     if (park !== null && !isEndedPhase(checkpoint) && isOf(after, loaded)) this.#ports.histories?.put(after, loaded)
   }
 

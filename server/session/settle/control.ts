@@ -1,21 +1,30 @@
-/** Cancel, end, time-out: whatever stops a turn, and what it takes along. */
-import type { Acting, StopCause } from '../checkpoint.js'
+/** Cancel, clear, end, time-out: whatever stops a turn, and what it takes along. */
+import type { Failure } from '../../errors.js'
+import type { Acting, Stopping } from '../checkpoint.js'
 import type { Commit } from '../commit.js'
-import type { Control, DeliveryOf, CancelContent, EndContent } from '../deliveries.js'
-import { REJECTED_DROPPED, turnTimeout } from '../failures.js'
-import { cancels, foldable } from '../next.js'
+import type { CancelContent, ClearContent, Control, DeliveryOf, EndContent } from '../deliveries.js'
+import { REJECTED_CLEARED, REJECTED_DROPPED, turnTimeout } from '../failures.js'
+import { cancels, foldable } from '../inbox.js'
 import type { Block } from '../outcomes.js'
 import type { Session } from '../session.js'
 import { CommitDraft, type Settling } from './draft.js'
 import { interruptStep } from './model.js'
 import { advance } from './tools.js'
-import { endSession, endTurn, openTurn } from './turn.js'
+import { closeTurn, endSession, endTurn, finishTask, openTurn, type TurnEnding } from './turn.js'
 
 /** `said` is what the model had said when its call was stopped. */
 export function settleControl(session: Session, control: Control, said: readonly Block[], settling: Settling): Commit {
   const draft = new CommitDraft(session, settling)
-  if (control.kind === 'END') settleEnd(draft, control, said)
-  else settleCancel(draft, control, said)
+  switch (control.kind) {
+    case 'CANCEL':
+      settleCancel(draft, control, said)
+      break
+    case 'CLEAR':
+      settleClear(draft, control, said)
+      break
+    case 'END':
+      settleEnd(draft, control, said)
+  }
   return draft.finish()
 }
 
@@ -28,15 +37,33 @@ function settleEnd(draft: CommitDraft, control: DeliveryOf<EndContent>, said: re
       endSession(draft, 'COMPLETED', 'ENDED', null)
       return
     case 'modelling':
-      endTurn(draft, phase.turn, {
-        status: 'CANCELLED',
-        output: interruptStep(draft, phase, said, 'CANCELLED'),
-        reason: 'session_ended',
-      })
+      closeTurn(draft, phase.turn, cancelled(interruptStep(draft, phase, said, 'CANCELLED'), 'session_ended'))
       endSession(draft, 'CANCELLED', 'ENDED', null)
       return
     case 'acting':
-      stopTools(draft, phase, 'end')
+      stopTools(draft, phase, { cause: 'end', clears: false })
+      return
+    case 'ended':
+  }
+}
+
+/** What waited for the history that is gone now goes with it: nobody expects an answer out of nothing. */
+function settleClear(draft: CommitDraft, control: DeliveryOf<ClearContent>, said: readonly Block[]): void {
+  const { phase } = draft.session.checkpoint
+  draft.settle(control, 'APPLIED', 'turn' in phase ? phase.turn.id : null)
+  reject(draft, control, REJECTED_CLEARED)
+  switch (phase.kind) {
+    case 'created':
+    case 'idle':
+      draft.clearHistory()
+      return
+    case 'modelling':
+      closeTurn(draft, phase.turn, cancelled(interruptStep(draft, phase, said, 'CANCELLED'), 'cleared'))
+      draft.clearHistory()
+      finishTask(draft, 'CANCELLED', null)
+      return
+    case 'acting':
+      stopTools(draft, phase, { cause: 'cancel', clears: true })
       return
     case 'ended':
   }
@@ -49,17 +76,16 @@ function settleCancel(draft: CommitDraft, control: DeliveryOf<CancelContent>, sa
   const target = cancels(session, control)
   if (target === 'unstarted') cancelUnstarted(draft, control)
   else if (target === 'open' && phase.kind === 'modelling') {
-    const { turn } = phase
     const output = interruptStep(draft, phase, said, 'CANCELLED')
-    draft.settle(control, 'APPLIED', turn.id)
-    endTurn(draft, turn, { status: 'CANCELLED', output, reason: 'cancelled' })
+    draft.settle(control, 'APPLIED', phase.turn.id)
+    endTurn(draft, phase.turn, cancelled(output, 'cancelled'))
   } else if (target === 'open' && phase.kind === 'acting') {
     draft.settle(control, 'APPLIED', phase.turn.id)
-    stopTools(draft, phase, 'cancel')
+    stopTools(draft, phase, { cause: 'cancel', clears: false })
   } else {
     draft.settle(control, 'APPLIED', null)
   }
-  if (control.dropQueued) dropQueued(draft, control)
+  if (control.dropQueued) reject(draft, control, REJECTED_DROPPED)
 }
 
 /** The turn that the waiting messages start is over before it asks the model anything. */
@@ -67,13 +93,27 @@ function cancelUnstarted(draft: CommitDraft, control: DeliveryOf<CancelContent>)
   const messages = foldable(draft.session).filter((message) => message.position < control.position)
   const turn = openTurn(draft, messages)
   draft.settle(control, 'APPLIED', turn.id)
-  endTurn(draft, turn, { status: 'CANCELLED', output: null, reason: 'cancelled' })
+  endTurn(draft, turn, cancelled(null, 'cancelled'))
 }
 
-function dropQueued(draft: CommitDraft, control: DeliveryOf<CancelContent>): void {
+/** The messages that wait, and were accepted before the control. */
+function reject(draft: CommitDraft, control: Control, rejection: Failure): void {
   for (const delivery of draft.unsettled()) {
-    if (delivery.kind === 'MESSAGE' && delivery.position < control.position) draft.settle(delivery, 'REJECTED', null, REJECTED_DROPPED)
+    if (delivery.kind === 'MESSAGE' && delivery.position < control.position) draft.settle(delivery, 'REJECTED', null, rejection)
   }
+}
+
+function cancelled(output: string | null, reason: string): TurnEnding {
+  return { status: 'CANCELLED', output, reason }
+}
+
+/** Idle for too long: the session ends, and with it a turn that waits. */
+export function expire(session: Session, settling: Settling): Commit {
+  const draft = new CommitDraft(session, settling)
+  const { phase } = session.checkpoint
+  if (phase.kind === 'modelling') closeTurn(draft, phase.turn, cancelled(interruptStep(draft, phase, [], 'CANCELLED'), 'session_timeout'))
+  endSession(draft, 'COMPLETED', 'TIMEOUT', null)
+  return draft.finish()
 }
 
 /** The turn has used up its active time. */
@@ -84,15 +124,15 @@ export function settleTimeout(session: Session, said: readonly Block[], settling
     const output = interruptStep(draft, phase, said, 'TIMED_OUT')
     endTurn(draft, phase.turn, { status: 'FAILED', output, error: turnTimeout(settling.limits.turnTimeoutMs) })
   } else if (phase.kind === 'acting') {
-    stopTools(draft, phase, 'timeout')
+    stopTools(draft, phase, { cause: 'timeout', clears: false })
   }
   return draft.finish()
 }
 
 /** Running tools are told, and get a grace to answer; a second stop neither shortens nor prolongs it, but an end stays an end. */
-function stopTools(draft: CommitDraft, acting: Acting, cause: StopCause): void {
+function stopTools(draft: CommitDraft, acting: Acting, { cause, clears }: Omit<Stopping, 'until'>): void {
   const { stopping } = acting
   const until = stopping?.until ?? draft.settling.now + draft.settling.limits.cancelGraceMs
   const strongest = cause === 'end' || stopping === null ? cause : stopping.cause
-  advance(draft, acting.turn, acting.step, { cause: strongest, until })
+  advance(draft, acting.turn, acting.step, { cause: strongest, until, clears: clears || (stopping?.clears ?? false) })
 }

@@ -1,6 +1,17 @@
 /** A commit being written: gathers the rows and events of one outcome and hands them over as one value. */
 import type { Checkpoint, Phase } from '../checkpoint.js'
-import type { CallRow, ClosedStep, ClosedTurn, Commit, Guard, SessionChange, SettledDelivery, StepRow, TurnRow } from '../commit.js'
+import type {
+  CallRow,
+  ClosedStep,
+  ClosedTurn,
+  Commit,
+  Guard,
+  HistoryEpochRow,
+  SessionChange,
+  SettledDelivery,
+  StepRow,
+  TurnRow,
+} from '../commit.js'
 import type { Delivery } from '../deliveries.js'
 import type { DeliveryOutcome, EventFact, NewEvent } from '../events.js'
 import type { HistoryItem } from '../history.js'
@@ -45,6 +56,7 @@ export class CommitDraft {
   #checkpoint: Checkpoint
   readonly #events: NewEvent[] = []
   readonly #history: HistoryItem[] = []
+  #newEpoch: HistoryEpochRow | null = null
   readonly #settled: SettledDelivery[] = []
 
   constructor(session: Session, settling: Settling) {
@@ -63,8 +75,17 @@ export class CommitDraft {
   }
 
   appendHistory(items: readonly HistoryItem[]): void {
+    if (this.#newEpoch !== null && items.length > 0) throw new PerdureError('INTERNAL', 'history is appended after it was cleared')
     this.#history.push(...items)
     this.#checkpoint = { ...this.#checkpoint, historyLength: this.#checkpoint.historyLength + items.length }
+  }
+
+  /** The model reads nothing of what was before; what this draft has appended stays at the end of the old epoch. */
+  clearHistory(): void {
+    const epoch = this.#checkpoint.historyEpoch + 1
+    this.#newEpoch = { epoch, kind: 'CLEAR', at: this.settling.now }
+    this.#checkpoint = { ...this.#checkpoint, historyEpoch: epoch, historyLength: 0 }
+    this.record({ type: 'CONTEXT_CLEARED', data: {} })
   }
 
   countUsage(usage: TokenUsage | null): void {
@@ -115,6 +136,8 @@ export class CommitDraft {
       guard: this.#guard(),
       events: this.#events,
       history: this.#history,
+      historyFrom: { epoch: this.session.checkpoint.historyEpoch, position: this.session.checkpoint.historyLength },
+      newEpoch: this.#newEpoch,
       openedTurn: this.openedTurn,
       closedTurn: this.closedTurn,
       openedStep: this.openedStep,

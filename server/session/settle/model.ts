@@ -154,7 +154,7 @@ export function interruptStep(
   draft: CommitDraft,
   { turn, step }: Modelling,
   said: readonly Block[],
-  reason: 'CANCELLED' | 'TIMED_OUT',
+  reason: 'CANCELLED' | 'STEERED' | 'TIMED_OUT',
 ): string | null {
   const text = joined(said, 'text')
   completeBlocks(draft, stepScope(turn, step), said, null)

@@ -1,7 +1,6 @@
 /** Nothing is owed any more: the lease goes back, in the same commit as what led here. */
 import type { Modelling } from '../checkpoint.js'
 import type { Commit } from '../commit.js'
-import { foldable } from '../next.js'
 import type { Session } from '../session.js'
 import type { SessionStatus } from '../status.js'
 import { CommitDraft, type Settling } from './draft.js'
@@ -20,7 +19,7 @@ export function park(commit: Commit, after: Session, wakeAt: number | null, sett
   const status = restingStatus(after)
   if (status === 'IDLE' && after.status !== 'IDLE') draft.record({ type: 'SESSION_WAITING', data: { usage } })
   const parked = draft.finish()
-  const change = commit.session ?? { usage, at: settling.now, end: null }
+  const change = commit.session ?? { usage, at: settling.now, expiresAt: null, end: null }
   return {
     ...commit,
     checkpoint: parked.checkpoint,
@@ -45,7 +44,7 @@ function restingStatus(session: Session): SessionStatus {
   switch (phase.kind) {
     case 'created':
     case 'idle':
-      if (foldable(session).length > 0) return 'RUNNING'
+      if (session.deliveries.some((delivery) => delivery.kind === 'MESSAGE')) return 'RUNNING'
       return session.status === 'CREATED' ? 'CREATED' : 'IDLE'
     case 'modelling':
     case 'acting':

@@ -4,10 +4,12 @@ import type { Commit } from '../commit.js'
 import type { Transition } from '../next.js'
 import type { Block, Outcome, ToolEnded } from '../outcomes.js'
 import type { Session } from '../session.js'
-import { settleControl, settleTimeout } from './control.js'
+import { settleCompact } from './compaction.js'
+import { expire, settleControl, settleTimeout } from './control.js'
 import type { Settling } from './draft.js'
 import { handBack, recoverModel, settleAnswer, settleAttempt, settleFailure } from './model.js'
 import { settleStall } from './stall.js'
+import { interruptModel, joinTurn } from './steering.js'
 import { recoverTools, settleResults } from './tools.js'
 import { startTurn } from './turn.js'
 
@@ -20,6 +22,12 @@ export function settleTransition(session: Session, transition: Transition, said:
       return settleControl(session, transition.control, said, settling)
     case 'start-turn':
       return startTurn(session, transition.messages, settling)
+    case 'compact':
+      return settleCompact(session, transition.compact, settling)
+    case 'join':
+      return joinTurn(session, transition.modelling, transition.messages, settling)
+    case 'interrupt':
+      return interruptModel(session, transition.modelling, transition.messages, settling)
     case 'begin-attempt':
       return settleAttempt(session, transition.turn, transition.step, settling)
     case 'recover-model':
@@ -28,6 +36,8 @@ export function settleTransition(session: Session, transition: Transition, said:
       return recoverTools(session, transition.acting, settling)
     case 'advance-step':
       return settleResults(session, transition.acting, [], settling)
+    case 'expire':
+      return expire(session, settling)
     case 'time-out':
       return settleTimeout(session, said, settling)
     case 'hand-back':

@@ -6,15 +6,15 @@
 import type { Failure } from '../../errors.js'
 import type { Acting, OpenCall } from '../checkpoint.js'
 import type { Commit } from '../commit.js'
-import { isControl, type Delivery } from '../deliveries.js'
+import type { Delivery } from '../deliveries.js'
 import type { CallOutcome } from '../events.js'
 import { CALL_NOT_RUN, SESSION_STALLED, abandoned } from '../failures.js'
-import { foldable } from '../next.js'
+import { firstControl, foldable } from '../inbox.js'
 import type { Session } from '../session.js'
 import { endCall, failedResult } from './calls.js'
 import { CommitDraft, type Settling } from './draft.js'
 import { giveUpStep } from './model.js'
-import { endSession, endTurn, stepScope } from './turn.js'
+import { closeTurn, endSession, finishTask, stepScope } from './turn.js'
 
 /** Fails the open turn; when none is open, rejects what would be taken next. */
 export function settleStall(session: Session, settling: Settling): Commit {
@@ -37,8 +37,10 @@ export function settleStall(session: Session, settling: Settling): Commit {
 }
 
 function nextTaken(session: Session): readonly Delivery[] {
-  const control = session.deliveries.find((delivery) => isControl(delivery.kind))
-  return control === undefined ? foldable(session) : [control]
+  const control = firstControl(session)
+  if (control !== null) return [control]
+  const messages = foldable(session)
+  return messages.length > 0 ? messages : session.deliveries.slice(0, 1)
 }
 
 /** Every call gets a result, so that history stays valid (H1); an end that was under way is kept: its delivery has been applied. */
@@ -51,8 +53,10 @@ function giveUpCalls(draft: CommitDraft, { turn, step, stopping }: Acting): void
       return { role: 'tool', callId: call.id, name: call.name, text, isError: row?.status !== 'COMPLETED' }
     }),
   )
-  endTurn(draft, turn, { status: 'FAILED', output: null, error: SESSION_STALLED })
+  closeTurn(draft, turn, { status: 'FAILED', output: null, error: SESSION_STALLED })
+  if (stopping?.clears === true) draft.clearHistory()
   if (stopping?.cause === 'end') endSession(draft, 'CANCELLED', 'ENDED', null)
+  else finishTask(draft, 'FAILED', SESSION_STALLED)
 }
 
 /** A call that had begun may have taken effect (R3). */

@@ -1,13 +1,14 @@
 /** What follows from the calls of a step: results come, the next ones begin, the last one closes the step, a worker is lost. */
 import type { Acting, OpenTurn, Stopping, ToolStep } from '../checkpoint.js'
 import type { Commit } from '../commit.js'
-import { STEP_INTERRUPTED, abandoned, iterationLimit, turnTimeout } from '../failures.js'
+import { STEP_INTERRUPTED, abandoned, turnTimeout } from '../failures.js'
+import { messagesTo } from '../inbox.js'
 import type { ToolEnded } from '../outcomes.js'
 import { MAX_TAKEOVERS } from '../retry.js'
 import type { Session } from '../session.js'
 import { appendResults, cutOff, endCall, failedResult, startCalls } from './calls.js'
 import { CommitDraft, type Settling } from './draft.js'
-import { beginStep, endSession, endTurn } from './turn.js'
+import { beginNextStep, closeTurn, endSession, endTurn, finishTask, receive } from './turn.js'
 
 /** Results that were ready together, in one commit. None: the step goes on by itself. */
 export function settleResults(session: Session, acting: Acting, ended: readonly ToolEnded[], settling: Settling): Commit {
@@ -33,28 +34,28 @@ export function advance(draft: CommitDraft, turn: OpenTurn, step: ToolStep, stop
   }
 }
 
-/** All results go to history; then the model is asked again, as long as the turn has steps left. */
+/** All results go to history, then what the turn's person has said meanwhile; then the model is asked again. */
 function closeStep(draft: CommitDraft, turn: OpenTurn, step: ToolStep): void {
   appendResults(draft, step)
-  const { maxIterationsPerTurn } = draft.settling.limits
-  if (turn.steps < maxIterationsPerTurn) beginStep(draft, turn)
-  else endTurn(draft, turn, { status: 'FAILED', output: null, error: iterationLimit(maxIterationsPerTurn) })
+  receive(draft, turn, messagesTo('join-later', 'tools-running', { checkpoint: draft.session.checkpoint, deliveries: draft.unsettled() }))
+  beginNextStep(draft, turn)
 }
 
 /** The tools have answered, or their grace is over: the turn ends, and the session with it if that was asked. */
 function finishStop(draft: CommitDraft, turn: OpenTurn, step: ToolStep, stopping: Stopping): void {
   appendResults(draft, cutOff(draft, turn, step))
-  switch (stopping.cause) {
-    case 'timeout':
-      endTurn(draft, turn, { status: 'FAILED', output: null, error: turnTimeout(draft.settling.limits.turnTimeoutMs) })
-      return
-    case 'cancel':
-      endTurn(draft, turn, { status: 'CANCELLED', output: null, reason: 'cancelled' })
-      return
-    case 'end':
-      endTurn(draft, turn, { status: 'CANCELLED', output: null, reason: 'session_ended' })
-      endSession(draft, 'CANCELLED', 'ENDED', null)
-  }
+  const { cause, clears } = stopping
+  const error = cause === 'timeout' ? turnTimeout(draft.settling.limits.turnTimeoutMs) : null
+  if (error !== null) closeTurn(draft, turn, { status: 'FAILED', output: null, error })
+  else closeTurn(draft, turn, { status: 'CANCELLED', output: null, reason: reasonOf(stopping) })
+  if (clears) draft.clearHistory()
+  if (cause === 'end') endSession(draft, 'CANCELLED', 'ENDED', null)
+  else finishTask(draft, error === null ? 'CANCELLED' : 'FAILED', error)
+}
+
+function reasonOf({ cause, clears }: Stopping): string {
+  if (cause === 'end') return 'session_ended'
+  return clears ? 'cleared' : 'cancelled'
 }
 
 /**

@@ -1,11 +1,11 @@
 /** How a turn begins and ends, and how a session does. */
 import type { Failure } from '../../errors.js'
-import { REJECTED_ENDED } from '../failures.js'
+import { REJECTED_ENDED, iterationLimit } from '../failures.js'
 import type { ModelStep, OpenTurn } from '../checkpoint.js'
 import type { Commit } from '../commit.js'
 import type { Message } from '../deliveries.js'
 import type { SessionEndReason } from '../events.js'
-import type { Session } from '../session.js'
+import { idleUntil, type Session } from '../session.js'
 import { NO_USAGE } from '../usage.js'
 import { CommitDraft, type Scope, type Settling } from './draft.js'
 
@@ -40,14 +40,26 @@ export function openTurn(draft: CommitDraft, messages: readonly Message[]): Open
   const scope = turnScope(turn)
   const deliveries = messages.map((message) => message.id)
   draft.record({ type: 'TURN_STARTED', data: { number: turn.number, deliveries, trigger: 'MESSAGE', principal } }, scope)
-  for (const message of messages) {
-    draft.record({ type: 'MESSAGE_RECEIVED', data: { delivery: message.id, text: message.text, by: message.by } }, scope)
-    draft.settle(message, 'APPLIED', turn.id)
-  }
-  draft.appendHistory(messages.map((message) => ({ role: 'user', text: message.text })))
+  receive(draft, turn, messages)
   const userInput = messages.map((message) => message.text).join('\n\n')
   draft.openedTurn = { id: turn.id, number: turn.number, trigger: 'MESSAGE', principal, userInput, startedAt: turn.startedAt }
   return turn
+}
+
+/** The messages become part of the turn, and of what the model reads. */
+export function receive(draft: CommitDraft, turn: OpenTurn, messages: readonly Message[]): void {
+  for (const message of messages) {
+    draft.record({ type: 'MESSAGE_RECEIVED', data: { delivery: message.id, text: message.text, by: message.by } }, turnScope(turn))
+    draft.settle(message, 'APPLIED', turn.id)
+  }
+  draft.appendHistory(messages.map((message) => ({ role: 'user', text: message.text })))
+}
+
+/** The model is asked again, as long as the turn has calls of it left. */
+export function beginNextStep(draft: CommitDraft, turn: OpenTurn): void {
+  const { maxIterationsPerTurn } = draft.settling.limits
+  if (turn.steps < maxIterationsPerTurn) beginStep(draft, turn)
+  else endTurn(draft, turn, { status: 'FAILED', output: null, error: iterationLimit(maxIterationsPerTurn) })
 }
 
 /** The next call of the model: a new step. */
@@ -90,18 +102,30 @@ export type TurnEnding =
   | { readonly status: 'FAILED'; readonly output: string | null; readonly error: Failure }
   | { readonly status: 'CANCELLED'; readonly output: string | null; readonly reason: string }
 
-/** Closes the turn; the session rests, unless something else is waiting (next.ts tells). */
+/** Closes the turn; the session rests, unless something else is waiting (next.ts tells), or ends when the turn was all its task. */
 export function endTurn(draft: CommitDraft, turn: OpenTurn, ending: TurnEnding): void {
+  closeTurn(draft, turn, ending)
+  finishTask(draft, ending.status, ending.status === 'FAILED' ? ending.error : null)
+}
+
+/** Closes the turn, whatever becomes of the session. */
+export function closeTurn(draft: CommitDraft, turn: OpenTurn, ending: TurnEnding): void {
   const { now } = draft.settling
   const { activeMs } = rollClock(turn, now)
   const error = ending.status === 'FAILED' ? ending.error : null
   const reason = ending.status === 'CANCELLED' ? ending.reason : null
   const { output } = ending
   draft.closedTurn = { id: turn.id, status: ending.status, output, error, usage: turn.usage, activeMs, endedAt: now }
-  draft.change = { status: draft.session.status, usage: draft.checkpoint.usage, at: now, end: null }
+  const expiresAt = idleUntil(draft.session, now)
+  draft.change = { status: draft.session.status, usage: draft.checkpoint.usage, at: now, expiresAt, end: null }
   const data = { output, error, reason, usage: turn.usage, latencyMs: now - turn.startedAt }
   draft.record({ type: `TURN_${ending.status}`, data }, turnScope(turn))
   draft.enter({ kind: 'idle' })
+}
+
+/** A session that is one task ends as its turn did. */
+export function finishTask(draft: CommitDraft, status: TurnEnding['status'], error: Failure | null): void {
+  if (draft.session.facts.mode === 'TASK') endSession(draft, status, 'TASK_FINISHED', error)
 }
 
 /** Ends the session: nothing is appended after this. Whatever still waits in its inbox is answered. */
@@ -118,7 +142,7 @@ export function endSession(
   }
   const { usage } = draft.checkpoint
   draft.record({ type: `SESSION_${status}`, data: { reason, error, usage } })
-  draft.change = { status, usage, at: now, end: { reason, error } }
+  draft.change = { status, usage, at: now, expiresAt: null, end: { reason, error } }
   draft.enter({ kind: 'ended', status, reason })
   draft.park = { wakeAt: null }
 }

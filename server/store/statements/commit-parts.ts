@@ -41,6 +41,7 @@ export function toParts(commit: Commit, events: SafeText): readonly CommitPart[]
   if (commit.changedCalls.length > 0) parts.push({ letter: 'u', sql: updateCalls, value: toJson(commit.changedCalls.map(toCallChange)) })
   if (commit.settled.length > 0) parts.push({ letter: 'd', sql: settleDeliveries, value: toJson(commit.settled.map(toSettledRecord)) })
   if (commit.history.length > 0) parts.push({ letter: 'h', sql: insertHistory, value: toHistoryRecord(commit) })
+  if (commit.newEpoch !== null) parts.push({ letter: 'k', sql: insertEpoch, value: toJson(commit.newEpoch) })
   if (commit.events.length > 0) parts.push({ letter: 'e', sql: insertEvents, value: events })
   return parts
 }
@@ -60,13 +61,14 @@ function toCheckpointRecord(checkpoint: Checkpoint): SafeText {
 function updateSession(parameter: string): string {
   return `session_row AS (
   UPDATE session SET status = x.status, usage = x.usage, updated_at = ${toMoment('x.at')}, end_reason = x.end_reason, error = x.error,
-    ended_at = CASE WHEN x.end_reason IS NOT NULL THEN ${toMoment('x.at')} END
-  FROM head, json_to_record(${parameter}::json) AS x(status "SessionStatus", usage jsonb, at float8, end_reason "SessionEndReason", error jsonb)
+    ended_at = CASE WHEN x.end_reason IS NOT NULL THEN ${toMoment('x.at')} END,
+    expires_at = CASE WHEN x.end_reason IS NULL THEN GREATEST(${toMoment('x.expires_at')}, session.expires_at) END
+  FROM head, json_to_record(${parameter}::json) AS x(status "SessionStatus", usage jsonb, at float8, expires_at float8, end_reason "SessionEndReason", error jsonb)
   WHERE session.id = $1)`
 }
 
-function toSessionRecord({ status, usage, at, end }: SessionChange): SafeText {
-  return toJson({ status, usage, at, end_reason: end?.reason, error: end?.error })
+function toSessionRecord({ status, usage, at, expiresAt, end }: SessionChange): SafeText {
+  return toJson({ status, usage, at, expires_at: expiresAt, end_reason: end?.reason, error: end?.error })
 }
 
 const TURN_END = 'status "TurnStatus", output text, error jsonb, usage jsonb, active_ms int, ended_at float8'
@@ -175,8 +177,15 @@ function insertHistory(parameter: string): string {
     jsonb_array_elements(x.items) WITH ORDINALITY AS h(item, ordinal))`
 }
 
-function toHistoryRecord({ checkpoint, history }: Commit): SafeText {
-  return toJson({ epoch: checkpoint.historyEpoch, first: checkpoint.historyLength - history.length, items: history })
+function toHistoryRecord({ history, historyFrom: { epoch, position } }: Commit): SafeText {
+  return toJson({ epoch, first: position, items: history })
+}
+
+function insertEpoch(parameter: string): string {
+  return `epoch_row AS (
+  INSERT INTO history_epoch (session_id, epoch, kind, created_at)
+  SELECT head.session_id, x.epoch, x.kind, ${toMoment('x.at')}
+  FROM head, json_to_record(${parameter}::json) AS x(epoch int, kind "HistoryEpochKind", at float8))`
 }
 
 /** $4 is the number of events, of which the head's `last_seq` is the last. */

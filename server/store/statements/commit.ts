@@ -34,7 +34,6 @@ const LEASES = {
   end: `open = false, ${GIVE_BACK}`,
 } as const
 const GUARDS = { none: '', control: ' AND control = $8', inbox: ' AND inbox = $8' } as const
-const RELEASE_ADDRESSES = 'addresses AS (DELETE FROM address USING head WHERE address.session_id = head.session_id)'
 
 /** Keeps the texts of the shapes that were used; their number is small. */
 export type CommitShapes = Map<string, Statement<CommitRow>>
@@ -84,13 +83,15 @@ function toStatement(shapes: CommitShapes, change: Commit, parts: readonly Commi
   if (known !== undefined) return known
   const first = change.guard === 'none' ? 8 : 9
   const rows = parts.map((part, index) => part.sql(`$${first + index}`))
-  if (lease === 'end') rows.push(RELEASE_ADDRESSES)
   const head = `head AS (
   UPDATE session_head SET revision = revision + 1, committed_by = $7, claims = 0, last_seq = last_seq + $4, turn_id = $6,
     ${LEASES[lease]}
   WHERE session_id = $1 AND epoch = $2 AND owner = $7 AND revision = $3 AND open${GUARDS[change.guard]}
   RETURNING session_id, revision, last_seq)`
-  const statement = defineStatement<CommitRow>(name, `WITH ${[head, ...rows].join(', ')}\nSELECT last_seq FROM head`)
+  const statement = defineStatement<CommitRow>(
+    name,
+    `WITH ${[head, ...rows].join(', ')}\nSELECT last_seq${lease === 'end' ? ', release_addresses(session_id)' : ''} FROM head`,
+  )
   shapes.set(name, statement)
   return statement
 }

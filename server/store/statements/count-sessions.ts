@@ -15,8 +15,9 @@ const TIMEOUT_MS = 15_000
 const SETTINGS = `SELECT set_config('enable_seqscan', 'on', true), set_config('max_parallel_workers_per_gather', '0', true),
 set_config('statement_timeout', '${TIMEOUT_MS}', true)`
 const BY_STATUS = 'SELECT status::text AS status, count(*)::int AS sessions FROM session GROUP BY status'
-/** An open session is never leased without a wake time, so the index on it finds them. */
-const DRIVEN = 'SELECT count(*)::int AS sessions FROM session_head WHERE wake_at IS NOT NULL AND lease_until > clock_timestamp() AND open'
+/** The wake time of a driven session has passed, or, after a claim in vain, comes soon after the lease. */
+const DRIVEN = `SELECT count(*)::int AS sessions FROM session_head
+WHERE wake_at < clock_timestamp() + interval '5 minutes' AND lease_until > clock_timestamp() AND open`
 
 interface StatusRow {
   readonly status: SessionStatus

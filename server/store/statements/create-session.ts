@@ -22,22 +22,25 @@ import { findKey, toDuplicate, type KeyRow } from './find-key.js'
 /** How often racing callers look again. */
 const MAX_LOOKS = 5
 
+/** Null: it may be idle for ever. */
+const IDLE = "idle_timeout_ms * interval '1 millisecond'"
+
 const CREATE_SESSION = defineStatement<{ [Column in keyof KeyRow]: KeyRow[Column] | null }>(
   'create-session',
   `WITH used AS (
   SELECT session_id, delivery_id, hash FROM idempotency
   WHERE tenant = $1 AND principal_id = $2 AND principal_kind = $3::"PrincipalKind" AND key = $4
 ), new AS (
-  SELECT x.*, ${toMoment('x.created_at')} AS at FROM json_to_record($6::json) AS x(id text, tenant text, owner_id text, owner_kind "PrincipalKind", owner_name text, agent text, title text, metadata jsonb, deployment text, usage jsonb,
+  SELECT x.*, ${toMoment('x.created_at')} AS at FROM json_to_record($6::json) AS x(id text, tenant text, mode "SessionMode", idle_timeout_ms bigint, owner_id text, owner_kind "PrincipalKind", owner_name text, agent text, title text, metadata jsonb, deployment text, usage jsonb,
     created_at float8, status "SessionStatus", version int, body jsonb, history jsonb, history_version int, addresses jsonb, delivery jsonb,
     control int)
   WHERE NOT EXISTS (SELECT FROM used)
 ), session_row AS (
-  INSERT INTO session (id, tenant, owner_id, owner_kind, owner_name, agent_name, status, title, metadata, deployment, usage, created_at, updated_at)
-  SELECT id, tenant, owner_id, owner_kind, owner_name, agent, status, title, metadata, deployment, usage, at, at FROM new
+  INSERT INTO session (id, tenant, owner_id, owner_kind, owner_name, agent_name, mode, status, title, metadata, deployment, usage, idle_timeout_ms, expires_at, created_at, updated_at)
+  SELECT id, tenant, owner_id, owner_kind, owner_name, agent, mode, status, title, metadata, deployment, usage, idle_timeout_ms, at + ${IDLE}, at, at FROM new
 ), head_row AS (
   INSERT INTO session_head (session_id, inbox, control, wake_at)
-  SELECT id, CASE WHEN delivery IS NULL THEN 0 ELSE 1 END, control, CASE WHEN delivery IS NOT NULL THEN clock_timestamp() END FROM new
+  SELECT id, CASE WHEN delivery IS NULL THEN 0 ELSE 1 END, control, clock_timestamp() + CASE WHEN delivery IS NULL THEN ${IDLE} ELSE interval '0' END FROM new
 ), checkpoint_row AS (
   INSERT INTO checkpoint (session_id, revision, version, body) SELECT id, 0, version, body FROM new
 ), epoch_row AS (
@@ -120,6 +123,8 @@ function toRecord(session: NewSession): SafeText {
     owner_id: session.owner.id,
     owner_kind: session.owner.kind,
     agent: session.agent,
+    mode: session.mode,
+    idle_timeout_ms: session.idleTimeoutMs,
     owner_name: session.owner.name,
     title: session.title,
     metadata: session.metadata,

@@ -55,7 +55,8 @@ const DELIVER = defineStatement<DeliverRow>(
   UPDATE session SET
     status = CASE
       WHEN delivery_row.kind = 'MESSAGE' AND session.status IN ('CREATED', 'IDLE', 'HIBERNATED') THEN 'RUNNING' ELSE session.status END,
-    updated_at = delivery_row.accepted_at
+    updated_at = delivery_row.accepted_at,
+    expires_at = GREATEST(session.expires_at, delivery_row.accepted_at + session.idle_timeout_ms * interval '1 millisecond')
   FROM head, delivery_row WHERE session.id = head.session_id
   RETURNING session.status, head.inbox
 )

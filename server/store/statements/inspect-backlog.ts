@@ -46,7 +46,7 @@ WHERE c.version > $1 AND EXISTS (SELECT 1 FROM session_head h WHERE h.session_id
 )
 const DRIVEN = defineStatement<{ readonly sessions: number }>(
   'inspect-driven',
-  'SELECT count(*)::int AS sessions FROM session_head WHERE wake_at IS NOT NULL AND lease_until > now() AND open',
+  `SELECT count(*)::int AS sessions FROM session_head WHERE wake_at < now() + interval '5 minutes' AND lease_until > now() AND open`,
 )
 
 export async function inspectBacklog(database: Database): Promise<Backlog> {

@@ -44,7 +44,7 @@ export function testCommit(subject: Subject): void {
     })
 
     it('appends history where the last item ended, and begins again in a new epoch', async () => {
-      const { store } = subject()
+      const { store, clock } = subject()
       const session = await claimNew(subject(), { history: [{ role: 'user', text: 'zero' }] })
       const { id } = session.facts
       const say = (text: string) => ({ role: 'user', text }) as const
@@ -52,8 +52,13 @@ export function testCommit(subject: Subject): void {
         checkpoint: { ...session.checkpoint, historyLength: 3 },
         history: [say('one'), say('two')],
       })
-      await advance(subject(), one, { checkpoint: { ...one.checkpoint, historyEpoch: 1, historyLength: 1 }, history: [say('anew')] })
-      expect(await store.loadHistory(id, 0)).toEqual([say('zero'), say('one'), say('two')])
+      const cleared = await advance(subject(), one, {
+        checkpoint: { ...one.checkpoint, historyEpoch: 1, historyLength: 0 },
+        history: [say('three')],
+        newEpoch: { epoch: 1, kind: 'CLEAR', at: clock.now() },
+      })
+      await advance(subject(), cleared, { checkpoint: { ...cleared.checkpoint, historyLength: 1 }, history: [say('anew')] })
+      expect(await store.loadHistory(id, 0)).toEqual([say('zero'), say('one'), say('two'), say('three')])
       expect(await store.loadHistory(id, 1)).toEqual([say('anew')])
     })
 

@@ -22,11 +22,13 @@ export function testCreate(subject: Subject): void {
       expect(session.facts).toEqual({
         id: made.id,
         agent: made.agent,
+        mode: made.mode,
         tenant: made.owner.tenant,
         owner: made.owner,
         deployment: 'test',
         metadata: { plan: ['a', 1, null] },
         title: 'T',
+        idleTimeoutMs: null,
       })
       const { id, by, acceptedAt } = first
       expect(session.deliveries).toEqual([{ ...first.content, id, by, acceptedAt, position: 1, openTurnId: null }])

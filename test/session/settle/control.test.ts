@@ -1,4 +1,4 @@
-/** Cancel and end: what they are bound to, and what they take along. */
+/** Cancel, clear, compact and end: what they are bound to, and what they take along. */
 import { describe, expect, test } from 'vitest'
 import { storedId } from '../../../server/ids.js'
 import {
@@ -9,6 +9,7 @@ import {
   acting,
   answered,
   cancel,
+  delivery,
   end,
   givenSession,
   message,
@@ -18,9 +19,22 @@ import {
 } from '../../support/given.js'
 import { effectKinds, eventTypes, walk } from '../walk.js'
 import type { Commit } from '../../../server/session/commit.js'
+import type { Delivery } from '../../../server/session/deliveries.js'
 import { limits } from '../../support/given.js'
 
 const OTHER_TURN = storedId('turn', 'turn_other')
+
+function clear(position: number): Delivery {
+  return delivery(position, { kind: 'CLEAR' }, null)
+}
+
+function compact(position: number): Delivery {
+  return delivery(position, { kind: 'COMPACT', instructions: null }, null)
+}
+
+function queue(position: number): Delivery {
+  return { ...message(position), policy: 'QUEUE' }
+}
 
 function settledAs(commits: readonly Commit[]): Readonly<Record<string, string>> {
   const settled = commits.flatMap((commit) => commit.settled)
@@ -60,9 +74,9 @@ describe('a cancel', () => {
     const calls = [openCall('work', 'started')]
     const session = givenSession({ phase: acting(calls), calls: rowsOf(calls), deliveries: [cancel(1, { openTurnId: TURN })] })
     const first = walk(session, { limits: limits({ cancelGraceMs: 3000 }) })
-    expect(first.session.checkpoint.phase).toMatchObject({ stopping: { cause: 'cancel', until: NOW + 3000 } })
+    expect(first.session.checkpoint.phase).toMatchObject({ stopping: { cause: 'cancel', until: NOW + 3000, clears: false } })
     const again = walk({ ...first.session, deliveries: [cancel(2, { openTurnId: TURN })] }, { now: NOW + 1000 })
-    expect(again.session.checkpoint.phase).toMatchObject({ stopping: { cause: 'cancel', until: NOW + 3000 } })
+    expect(again.session.checkpoint.phase).toMatchObject({ stopping: { cause: 'cancel', until: NOW + 3000, clears: false } })
   })
 
   test('without a grace settles running tools at once', () => {
@@ -140,6 +154,52 @@ describe('a cancel', () => {
   })
 })
 
+describe('a clear', () => {
+  test('begins an empty history, and takes along what waited for the old one; later messages stay', () => {
+    const deliveries = [message(1, 'queued', BOB), clear(2), message(3, 'anew')]
+    const { session, commits } = walk(givenSession({ phase: modelling(), historyLength: 7, deliveries }), { said: answered('Half').blocks })
+    expect(settledAs(commits)).toEqual({ dlv_1: 'REJECTED CLEARED', dlv_2: 'APPLIED', dlv_3: 'APPLIED' })
+    expect(commits[0]).toMatchObject({
+      closedTurn: { status: 'CANCELLED', output: 'Half' },
+      history: [{ role: 'assistant', text: 'Half', interrupted: true }],
+      historyFrom: { epoch: 1, position: 7 },
+      newEpoch: { epoch: 2, kind: 'CLEAR' },
+    })
+    expect(commits[1]).toMatchObject({ history: [{ role: 'user', text: 'anew' }], historyFrom: { epoch: 2, position: 0 }, newEpoch: null })
+    expect(session.checkpoint).toMatchObject({ historyEpoch: 2, historyLength: 1, turns: 2 })
+  })
+
+  test('of a session before its first turn drops what was imported, and leaves it before its first turn', () => {
+    const { session, commits } = walk(givenSession({ phase: { kind: 'created' }, historyLength: 4, deliveries: [clear(1)] }))
+    expect(eventTypes(commits)).toEqual(['DELIVERY_SETTLED', 'CONTEXT_CLEARED'])
+    expect(session).toMatchObject({ status: 'CREATED', checkpoint: { historyLength: 0, phase: { kind: 'created' } } })
+  })
+
+  test('and an end before it is through: the session ends with the turn', () => {
+    const calls = [openCall('work', 'started')]
+    const { session } = walk(givenSession({ phase: acting(calls), calls: rowsOf(calls), deliveries: [clear(1), end(2)] }))
+    const later = walk(session, { now: NOW + 10_000 })
+    expect(later.session.status).toBe('CANCELLED')
+    expect(eventTypes(later.commits)).toEqual(['TOOL_CALL_END', 'TURN_CANCELLED', 'CONTEXT_CLEARED', 'SESSION_CANCELLED'])
+  })
+})
+
+describe('a compact', () => {
+  test('waits for the turn, and for no message that came after it', () => {
+    const deliveries = [compact(1), message(2, 'queued', BOB)]
+    const { session } = walk(givenSession({ phase: modelling(), deliveries }))
+    expect(session.deliveries).toHaveLength(2)
+    const { commits } = walk(givenSession({ phase: { kind: 'idle' }, deliveries }))
+    expect(eventTypes(commits).slice(0, 2)).toEqual(['DELIVERY_SETTLED', 'TURN_STARTED'])
+    expect(settledAs(commits)).toEqual({ dlv_1: 'REJECTED COMPACTION_UNAVAILABLE', dlv_2: 'APPLIED' })
+  })
+
+  test('between two messages of one person parts their turns', () => {
+    const { commits } = walk(givenSession({ phase: { kind: 'idle' }, deliveries: [queue(1), compact(2), queue(3)] }))
+    expect(commits[0]?.openedTurn).toMatchObject({ userInput: 'message 1' })
+  })
+})
+
 describe('an end', () => {
   test('at rest completes the session and rejects the messages that wait', () => {
     const deliveries = [message(1), message(2, 'b', BOB), end(3)]
@@ -166,9 +226,9 @@ describe('an end', () => {
 
   test('while cancelling stays an end, and does not prolong the grace', () => {
     const calls = [openCall('work', 'started')]
-    const phase = acting(calls, {}, { cause: 'cancel', until: NOW + 500 })
+    const phase = acting(calls, {}, { cause: 'cancel', until: NOW + 500, clears: false })
     const { session } = walk(givenSession({ phase, calls: rowsOf(calls), deliveries: [end(1), message(2, 'late', ALICE)] }))
-    expect(session.checkpoint.phase).toMatchObject({ stopping: { cause: 'end', until: NOW + 500 } })
+    expect(session.checkpoint.phase).toMatchObject({ stopping: { cause: 'end', until: NOW + 500, clears: false } })
     const later = walk(session, { now: NOW + 500 })
     expect(later.session.status).toBe('CANCELLED')
     expect(settledAs(later.commits)).toEqual({ dlv_2: 'REJECTED ENDED' })
@@ -176,7 +236,7 @@ describe('an end', () => {
 
   test('is not undone by a cancel that comes later', () => {
     const calls = [openCall('work', 'started')]
-    const phase = acting(calls, {}, { cause: 'end', until: NOW + 500 })
+    const phase = acting(calls, {}, { cause: 'end', until: NOW + 500, clears: false })
     const { session } = walk(givenSession({ phase, calls: rowsOf(calls), deliveries: [cancel(2, { openTurnId: TURN })] }))
     expect(session.checkpoint.phase).toMatchObject({ stopping: { cause: 'end' } })
   })

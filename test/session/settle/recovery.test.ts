@@ -22,7 +22,7 @@ import {
 import { effectKinds, eventTypes, walk } from '../walk.js'
 
 const DEAD = EPOCH - 1
-const circumstances = { now: NOW, limits: LIMITS, draining: false }
+const circumstances = { now: NOW, limits: LIMITS, draining: false, isSpeaking: false }
 
 function withCalls(calls: readonly OpenCall[], turn = {}): Session {
   return givenSession({ phase: acting(calls, turn), calls: rowsOf(calls) })
@@ -95,7 +95,7 @@ describe('a worker that was lost', () => {
 
   test('while a cancelled tool had its grace: even an idempotent one is not run again', () => {
     const calls = [openCall('look', 'started', { epoch: DEAD, idempotent: true })]
-    const session = givenSession({ phase: acting(calls, {}, { cause: 'cancel', until: NOW + 5000 }), calls: rowsOf(calls) })
+    const session = givenSession({ phase: acting(calls, {}, { cause: 'cancel', until: NOW + 5000, clears: false }), calls: rowsOf(calls) })
     const { commits, owed } = walk(session)
     expect(eventTypes(commits)).toEqual(['TOOL_CALL_END', 'TURN_CANCELLED', 'SESSION_WAITING'])
     expect(commits[0]?.events[0]).toMatchObject({ data: { status: 'ABANDONED' } })
@@ -104,7 +104,7 @@ describe('a worker that was lost', () => {
 
   test('while a session was ending: the session ends', () => {
     const calls = [openCall('work', 'started', { epoch: DEAD })]
-    const session = givenSession({ phase: acting(calls, {}, { cause: 'end', until: NOW + 5000 }), calls: rowsOf(calls) })
+    const session = givenSession({ phase: acting(calls, {}, { cause: 'end', until: NOW + 5000, clears: false }), calls: rowsOf(calls) })
     expect(eventTypes(walk(session).commits)).toEqual(['TOOL_CALL_END', 'TURN_CANCELLED', 'SESSION_CANCELLED'])
   })
 })

@@ -37,13 +37,15 @@ const CALLS = [
 describe('a claim too many', () => {
   const given: Given = { phase: modelling({ epoch: DEAD }), deliveries: [end(1)] }
   const kindOf = (claims: number) => {
-    const owed = next(givenSession({ ...given, claims }), { now: NOW, limits: LIMITS, draining: false })
+    const owed = next(givenSession({ ...given, claims }), { now: NOW, limits: LIMITS, draining: false, isSpeaking: false })
     return owed.kind === 'transition' ? owed.transition.kind : owed.kind
   }
 
   test('comes before everything else that is owed, also in a process that drains', () => {
     expect(kindOf(MAX_CLAIMS + 1)).toBe('stalled')
-    expect(next(stalled(given), { now: NOW, limits: LIMITS, draining: true })).toMatchObject({ transition: { kind: 'stalled' } })
+    expect(next(stalled(given), { now: NOW, limits: LIMITS, draining: true, isSpeaking: false })).toMatchObject({
+      transition: { kind: 'stalled' },
+    })
   })
 
   test('is the sixth: up to five a session is driven', () => {
@@ -56,7 +58,7 @@ describe('a claim too many', () => {
 
   test('of an ended session does not wake it', () => {
     const ended = stalled({ phase: { kind: 'ended', status: 'COMPLETED', reason: 'ENDED' } })
-    expect(next(ended, { now: NOW, limits: LIMITS, draining: false }).kind).toBe('park')
+    expect(next(ended, { now: NOW, limits: LIMITS, draining: false, isSpeaking: false }).kind).toBe('park')
   })
 })
 
@@ -109,14 +111,14 @@ describe('a stalled session', () => {
   })
 
   test.each(['cancel', 'timeout'] as const)('while a %s waited for its tools: its turn fails, and the session stays open', (cause) => {
-    const phase = acting(CALLS, {}, { cause, until: NOW + 5000 })
+    const phase = acting(CALLS, {}, { cause, until: NOW + 5000, clears: false })
     const { session, commits } = walk(stalled({ phase, calls: rowsOf(CALLS) }))
     expect(eventTypes(commits).slice(-2)).toEqual(['TURN_FAILED', 'SESSION_WAITING'])
     expect(session.status).toBe('IDLE')
   })
 
   test('while an end waited for its tools: its turn fails and the session ends, as its caller was promised', () => {
-    const phase = acting(CALLS, {}, { cause: 'end', until: NOW + 5000 })
+    const phase = acting(CALLS, {}, { cause: 'end', until: NOW + 5000, clears: false })
     const { session, commits } = walk(stalled({ phase, calls: rowsOf(CALLS), deliveries: [message(1)] }))
     expect(eventTypes(commits).slice(-3)).toEqual(['TURN_FAILED', 'DELIVERY_SETTLED', 'SESSION_CANCELLED'])
     expect(commits[0]?.settled).toMatchObject([{ status: 'REJECTED', rejection: { code: 'ENDED' } }])

@@ -129,12 +129,12 @@ describe('a turn whose time is over while tools run', () => {
 
   test('tells them, and gives them the grace', () => {
     const { session, owed } = walk(stepOf(calls), { limits: limited, now: NOW + 4000 })
-    expect(session.checkpoint.phase).toMatchObject({ stopping: { cause: 'timeout', until: NOW + 6000 } })
+    expect(session.checkpoint.phase).toMatchObject({ stopping: { cause: 'timeout', until: NOW + 6000, clears: false } })
     expect(owed).toMatchObject({ effects: [{ callId: 'call_slow', aborted: true }], dueAt: NOW + 6000 })
   })
 
   test('fails when the grace is over, with a result for each call (H1)', () => {
-    const stopping = { cause: 'timeout', until: NOW + 6000 } as const
+    const stopping = { cause: 'timeout', until: NOW + 6000, clears: false } as const
     const { commits } = walk(stepOf(calls, stopping), { limits: limited, now: NOW + 6000 })
     expect(eventTypes(commits)).toEqual(['TOOL_CALL_END', 'TURN_FAILED', 'SESSION_WAITING'])
     expect(commits[0]).toMatchObject({
@@ -148,14 +148,17 @@ describe('a turn whose time is over while tools run', () => {
   })
 
   test('fails as soon as they have answered, and keeps what they answered', () => {
-    const commit = settle(stepOf(calls, { cause: 'timeout', until: NOW + 6000 }), [ended('slow')], { limits: limited, now: NOW + 4500 })
+    const commit = settle(stepOf(calls, { cause: 'timeout', until: NOW + 6000, clears: false }), [ended('slow')], {
+      limits: limited,
+      now: NOW + 4500,
+    })
     expect(toolItems(commit)).toEqual(['done: result of done', 'slow: result of slow'])
     expect(commit.closedTurn).toMatchObject({ status: 'FAILED', error: { code: 'TURN_TIMEOUT' } })
   })
 })
 
 describe('a step that is being stopped', () => {
-  const stopping = { cause: 'cancel', until: NOW + 5000 } as const
+  const stopping = { cause: 'cancel', until: NOW + 5000, clears: false } as const
 
   test('begins none of its calls any more', () => {
     const calls = [openCall('runs', 'started', { sequential: true }), openCall('waits', 'requested')]
