@@ -1,6 +1,6 @@
 /**
- * What becomes of a delivery, by what the session is at when its driver sees it: the one table that the code acts on, the tests go
- * through cell by cell, and docs/guarantees.md shows.
+ * What becomes of a delivery, by what the session is at when its driver sees it. What messages do is asked here; that controls do what
+ * stands here is tested cell by cell; docs/guarantees.md is printed from it.
  */
 import type { Checkpoint } from './checkpoint.js'
 import { steers, type Delivery, type DeliveryKind } from './deliveries.js'
