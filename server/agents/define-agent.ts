@@ -1,6 +1,8 @@
 import { PerdureError } from '../errors.js'
 import type { ModelClient } from '../session/model.js'
 import type { AgentLimits } from '../session/ports.js'
+import { WIRE_NAMES } from '../session/events.js'
+import { HOOKED_TYPES, type Hooks } from '../session/hooks.js'
 import { SESSION_MODES, type SessionMode } from '../session/session.js'
 import { isTool, type CompiledTool, type Tool } from './tool.js'
 import { isRecord, refuseUnknownOptions } from './loose-options.js'
@@ -22,6 +24,11 @@ export interface AgentOptions {
   /** By the name that the model calls: letters, digits, `_` and `-`, at most 64. */
   readonly tools?: Readonly<Record<string, Tool>>
   /**
+   * Told of what was recorded, by the name of the event, e.g. `{ 'turn.completed': (event, { session }) => … }`: at most once for each event, after it
+   * is durable, in the process that recorded it. It observes: nothing waits for it, and what it throws is logged.
+   */
+  readonly hooks?: Hooks
+  /**
    * Defaults: 200 model calls a turn, 30 minutes of active time a turn, 10 seconds for tools to answer a cancel, 30 days that a session
    * may be idle (`sessionTimeoutMs`; null: for ever).
    */
@@ -40,6 +47,7 @@ export interface Agent {
   readonly mode: SessionMode
   readonly tools: ReadonlyMap<string, CompiledTool>
   readonly limits: AgentLimits
+  readonly hooks: Hooks
 }
 
 export const DEFAULT_LIMITS: AgentLimits = {
@@ -49,7 +57,7 @@ export const DEFAULT_LIMITS: AgentLimits = {
   sessionTimeoutMs: 30 * 24 * 3600_000,
 }
 
-const OPTIONS = ['name', 'description', 'model', 'instructions', 'mode', 'tools', 'limits'] as const
+const OPTIONS = ['name', 'description', 'model', 'instructions', 'mode', 'tools', 'hooks', 'limits'] as const
 const AGENT_NAME = /^[a-z][a-z0-9-]{0,63}$/
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/
 
@@ -85,6 +93,7 @@ export function defineAgent(options: AgentOptions): Agent {
     mode: options.mode ?? 'CONVERSATION',
     tools: compileTools(name, options.tools ?? {}, refuse),
     limits: toLimits(options.limits ?? {}, refuse),
+    hooks: checkHooks(options.hooks ?? {}, refuse),
   })
 }
 
@@ -135,6 +144,16 @@ function compileTools(agent: string, tools: Readonly<Record<string, Tool>>, refu
     compiled.set(name, tool.compile(`agent "${agent}", tool "${name}"`))
   }
   return compiled
+}
+
+function checkHooks(hooks: Hooks, refuse: Refuse): Hooks {
+  if (!isRecord(hooks)) refuse("hooks must be an object of events and functions, e.g. hooks: { 'turn.completed': (event) => … }")
+  const names = HOOKED_TYPES.map((type) => WIRE_NAMES[type])
+  refuseUnknownOptions(hooks, names, (problem) => refuse(`hooks: ${problem}`))
+  for (const [name, hook] of Object.entries(hooks)) {
+    if (typeof hook !== 'function') refuse(`hooks: "${name}" must be a function of (event, { session, log })`)
+  }
+  return hooks
 }
 
 function toLimits(given: Partial<AgentLimits>, refuse: Refuse): AgentLimits {

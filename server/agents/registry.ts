@@ -5,6 +5,7 @@ import type { AgentLimits, AgentPort, ToolPort } from '../session/ports.js'
 import type { SessionMode } from '../session/session.js'
 import type { JsonObject } from '../session/perform/to-json.js'
 import type { Agent } from './define-agent.js'
+import { toNotify } from './hook-codec.js'
 import type { CompiledTool } from './tool.js'
 
 export type ResolveModel = (spec: string | ModelClient, agent: string) => ModelClient
@@ -55,7 +56,8 @@ export function createRegistry(agents: readonly Agent[], resolveModel: ResolveMo
 
 function toAgentPort(agent: Agent, model: ModelClient): AgentPort {
   const tools = new Map<string, ToolPort>([...agent.tools].map(([name, tool]) => [name, { ...tool, name }]))
-  return { name: agent.name, mode: agent.mode, model, tools, limits: agent.limits, instructions: () => readInstructions(agent) }
+  const port = { name: agent.name, mode: agent.mode, model, tools, limits: agent.limits, instructions: () => readInstructions(agent) }
+  return Object.keys(agent.hooks).length === 0 ? port : { ...port, notify: toNotify(agent.hooks) }
 }
 
 function readInstructions(agent: Agent): string | Promise<string> {

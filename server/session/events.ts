@@ -101,7 +101,7 @@ export interface EventFields {
 export type EventType = keyof EventFields
 
 /** The name of each type outside GraphQL: plain SSE, webhooks. */
-export const WIRE_NAMES: Readonly<Record<EventType, string>> = {
+export const WIRE_NAMES = {
   SESSION_STARTED: 'session.started',
   SESSION_WAITING: 'session.waiting',
   SESSION_COMPLETED: 'session.completed',
@@ -130,7 +130,8 @@ export const WIRE_NAMES: Readonly<Record<EventType, string>> = {
   TOOL_CALL_START: 'tool_call.start',
   TOOL_CALL_PROGRESS: 'tool_call.progress',
   TOOL_CALL_END: 'tool_call.end',
-}
+} as const satisfies Readonly<Record<EventType, string>>
+export type WireName<Type extends EventType = EventType> = (typeof WIRE_NAMES)[Type]
 export const EVENT_TYPES: readonly EventType[] = Object.keys(WIRE_NAMES).filter(isEventType)
 
 function isEventType(name: string): name is EventType {

@@ -10,6 +10,7 @@ import type { Meter } from '../session/meter.js'
 import type { AgentPort, CommitOutcome, Coordinator, Log, SessionStore, Ticket } from '../session/ports.js'
 import type { RecentHistories } from '../session/perform/recent-histories.js'
 import type { Session } from '../session/session.js'
+import { createHookRunner, type HookRunner } from './hook-runner.js'
 import { createLeases } from './leases.js'
 import { driveOnce, type SlotPorts } from './slot.js'
 import { startSweep } from './sweep.js'
@@ -72,11 +73,12 @@ export function startWorkerPool(options: WorkerPoolOptions): WorkerPool {
     ttlMs: options.renewsLeases ? options.leaseTtlMs : Infinity,
     onNews: (id) => coordinator.wake(id),
   })
+  const hooks = createHookRunner(log)
   const ports: SlotPorts = {
     ...options,
     leases,
     draining: draining.signal,
-    onCommitted: (before, commit, outcome) => announce(options, before, commit, outcome),
+    onCommitted: (before, commit, outcome) => announce({ ...options, hooks }, before, commit, outcome),
   }
   const stopSweep = startSweep({ ...options, agents: options.agents.names, intervalMs: options.sweepIntervalMs, limit: SWEEP_LIMIT })
   const slots = Promise.all(Array.from({ length: options.slots }, () => runSlot(ports, coordinator, draining.signal)))
@@ -89,6 +91,7 @@ export function startWorkerPool(options: WorkerPoolOptions): WorkerPool {
     const deadline = new Promise<'late'>((resolve) => (cancel = clock.after(deadlineMs, () => resolve('late'))))
     try {
       if ((await Promise.race([slots, deadline])) === 'late') await leases.releaseAll()
+      await Promise.race([hooks.settled(), deadline])
     } catch (thrown) {
       log.warn(`leases could not be given back, they run out: ${toMessage(thrown)}`)
     } finally {
@@ -127,7 +130,7 @@ async function runTicket(ticket: Ticket, ports: SlotPorts): Promise<void> {
 
 /** Written, then told: to live subscribers, to lists, to whoever counts turns. What cannot be told is found in the database (R5). */
 function announce(
-  options: WorkerPoolOptions,
+  options: WorkerPoolOptions & { readonly hooks: HookRunner },
   before: Session,
   commit: Commit,
   outcome: Extract<CommitOutcome, { kind: 'committed' }>,
@@ -142,6 +145,8 @@ function announce(
     }
   }
   tell(() => coordinator.publish(id, outcome.events))
+  const agent = options.agents.get(before.facts.agent)
+  if (agent !== undefined) options.hooks.tell(agent, before.facts, outcome.events)
   if (commit.session !== null || commit.openedTurn !== null) tell(() => coordinator.announce(id))
   const wakeInMs = Math.max(0, (commit.park?.wakeAt ?? Infinity) - clock.now())
   if (wakeInMs < TIMER_LIMIT_MS) tell(() => coordinator.wake(id, wakeInMs === 0 ? 0 : wakeInMs + TIMER_SLACK_MS))

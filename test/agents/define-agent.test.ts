@@ -65,7 +65,7 @@ describe('a wrong definition', () => {
     [
       'an option like no other',
       { ...good, temperature: 1 },
-      `${named}there is no option "temperature"; there are name, description, model, instructions, mode, tools, limits`,
+      `${named}there is no option "temperature"; there are name, description, model, instructions, mode, tools, hooks, limits`,
     ],
     [
       'no model',
@@ -97,6 +97,21 @@ describe('a wrong definition', () => {
       'no time to be idle',
       { ...good, limits: { sessionTimeoutMs: 0 } },
       `${named}limits.sessionTimeoutMs must be a whole number of at least 1, or null for never, not 0`,
+    ],
+    [
+      'a hook on nothing',
+      { ...good, hooks: { 'turn.complete': () => undefined } },
+      `${named}hooks: there is no option "turn.complete"; did you mean "turn.completed"?`,
+    ],
+    [
+      'a hook that is none',
+      { ...good, hooks: { 'turn.completed': 'log it' } },
+      `${named}hooks: "turn.completed" must be a function of (event, { session, log })`,
+    ],
+    [
+      'hooks in a list',
+      { ...good, hooks: [] },
+      `${named}hooks must be an object of events and functions, e.g. hooks: { 'turn.completed': (event) => … }`,
     ],
     ['an unknown mode', { ...good, mode: 'JOB' }, `${named}mode must be CONVERSATION or TASK, not JOB`],
     [

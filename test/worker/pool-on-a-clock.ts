@@ -7,6 +7,7 @@ import { createIdSource, type SessionId } from '../../server/ids.js'
 import type { Script } from '../../server/models/script.js'
 import { scripted } from '../../server/models/scripted.js'
 import { NO_METER } from '../../server/session/meter.js'
+import type { Hooks } from '../../server/session/hooks.js'
 import type { Coordinator, SessionStore } from '../../server/session/ports.js'
 import { startWorkerPool, type WorkerPoolOptions } from '../../server/worker/pool.js'
 import { createFakeClock } from '../support/fake-clock.js'
@@ -19,6 +20,7 @@ export const SWEEP_MS = 1000
 
 export interface Setup {
   readonly tools?: AgentOptions['tools']
+  readonly hooks?: Hooks
   readonly renewsLeases?: boolean
   readonly script?: Script
   readonly store?: (store: SessionStore) => Partial<SessionStore>
@@ -34,6 +36,7 @@ export function startPool({
   onTurnEnded = () => undefined,
   meter = NO_METER,
   tools = {},
+  hooks = {},
   renewsLeases = false,
 }: Setup = {}) {
   const clock = createFakeClock()
@@ -42,7 +45,7 @@ export function startPool({
   const errors: string[] = []
   const log = silentLog({ error: (message) => errors.push(message) })
   const coordinator = { ...createLocalCoordinator({ clock }), ...told }
-  const agent = defineAgent({ name: 'support', model: scripted(script, { clock }), instructions: 'You help.', tools })
+  const agent = defineAgent({ name: 'support', model: scripted(script, { clock }), instructions: 'You help.', tools, hooks })
   const ids = createIdSource(clock.now)
   const pool = startWorkerPool({
     store,
