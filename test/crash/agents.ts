@@ -45,6 +45,23 @@ function tool(name: string, options: { readonly idempotent: boolean; readonly wa
   })
 }
 
+/** Deaf to its signal. */
+const stubborn = defineTool({
+  description: 'Waits for its gate, whatever it is told.',
+  input: z.object({ gate: z.string() }),
+  async execute({ gate }, { callId }) {
+    note('calls.log', 'stubborn', callId, process.pid)
+    while (!isOpen(gate)) await wait(GATE_MS)
+    return 'stubborn done'
+  },
+})
+
+/** Nothing until the gate opens. */
+async function* think(gate: string, pause: (ms: number) => Promise<void>): AsyncGenerator<string> {
+  while (!isOpen(gate)) await pause(WORD_MS)
+  yield 'thought'
+}
+
 /** A word at a time until the gate opens. */
 async function* tell(gate: string, pause: (ms: number) => Promise<void>): AsyncGenerator<string> {
   for (let count = 0; !isOpen(gate); count += 1) {
@@ -72,8 +89,11 @@ export default defineAgent({
     switch (verb) {
       case 'story':
         return tell(gate, pause)
+      case 'think':
+        return think(gate, pause)
       case 'charge':
       case 'look':
+      case 'stubborn':
         return { calls: [call(verb)] }
       case 'both':
         return { calls: [call('quick'), call('charge')] }
@@ -88,5 +108,6 @@ export default defineAgent({
     quick: tool('quick', { idempotent: false, waits: false }),
     charge: tool('charge', { idempotent: false, waits: true }),
     look: tool('look', { idempotent: true, waits: true }),
+    stubborn,
   },
 })
