@@ -1,5 +1,6 @@
 /** What an author imports from `perdure`. */
 export { defineAgent, type Agent, type AgentOptions } from './agents/define-agent.js'
+export { defineState } from './agents/define-state.js'
 export { defineTool } from './agents/define-tool.js'
 export type { Executed, Tool, ToolOptions } from './agents/tool.js'
 export type { JsonSchema } from './agents/schema.js'
@@ -16,3 +17,4 @@ export type { Hook, HookContext, Hooks } from './session/hooks.js'
 export type { ModelChunk, ModelClient, ModelRequest } from './session/model.js'
 export type { AgentLimits, ToolContext } from './session/ports.js'
 export type { Principal } from './session/principal.js'
+export type { State, StateAccess } from './session/state.js'

@@ -36,6 +36,8 @@ export interface GraphqlContext {
   readonly turns: Batch<string, Turn>
   readonly deliveries: Batch<string, Delivery>
   readonly openTurns: OpenTurns
+  /** What the author's tools remember, by session. */
+  readonly states: Batch<string, unknown>
   /** Asks again who the caller is. Null: it may not go on. */
   reauthenticate(): Promise<Caller | null>
 }

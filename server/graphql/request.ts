@@ -17,6 +17,14 @@ export function createContext(services: GraphqlServices, caller: Caller, reauthe
     turns: byId((ids) => prisma.turn.findMany({ where: { id: { in: ids } } })),
     deliveries: byId((ids) => prisma.delivery.findMany({ where: { id: { in: ids } } })),
     openTurns: createOpenTurns(prisma, clock),
+    states: createBatch(async (ids: readonly string[]) => {
+      const rows = await prisma.checkpoint.findMany({
+        where: { sessionId: { in: [...new Set(ids)] } },
+        select: { sessionId: true, state: true },
+      })
+      const states = new Map(rows.map(({ sessionId, state }) => [sessionId, state]))
+      return ids.map((id) => states.get(id))
+    }),
   }
 }
 

@@ -9,6 +9,7 @@ import type { CallOutcome, DeliveryOutcome, NewEvent, SessionEndReason, TurnTrig
 import type { HistoryItem } from './history.js'
 import type { FinishReason } from './model.js'
 import type { Principal } from './principal.js'
+import type { SessionState } from './state.js'
 import type { SessionStatus } from './status.js'
 import type { TokenUsage } from './usage.js'
 
@@ -35,6 +36,8 @@ export interface Commit {
   /** Whole rows; only status, startedAt and result differ from what is stored. */
   readonly changedCalls: readonly CallRow[]
   readonly settled: readonly SettledDelivery[]
+  /** All of the author's state as it is from now on; null: as it was. */
+  readonly state: SessionState | null
   readonly session: SessionChange | null
   /** Give the lease back; `wakeAt` is when to look again, null: when something arrives. */
   readonly park: { readonly wakeAt: number | null } | null

@@ -1,5 +1,6 @@
 /** The failures that the engine itself raises: code, sentence, mend. Those of a provider or a tool come with them. */
 import type { Failure } from '../errors.js'
+import { MAX_STATE_BYTES } from './state.js'
 
 /** Why a delivery was rejected. */
 export const REJECTED_ENDED: Failure = failure('ENDED', 'the session ended before this message was taken; send it to a new one')
@@ -31,6 +32,13 @@ export function iterationLimit(max: number): Failure {
   return failure(
     'TURN_ITERATION_LIMIT',
     `the turn used up its ${max} model calls; raise limits.maxIterationsPerTurn or send a narrower task`,
+  )
+}
+
+export function stateTooLarge(bytes: number): Failure {
+  return failure(
+    'STATE_TOO_LARGE',
+    `the tool ran, but the state of the session would have ${bytes} bytes of JSON, of which ${MAX_STATE_BYTES} fit; nothing of what it set was kept`,
   )
 }
 

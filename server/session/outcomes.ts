@@ -3,6 +3,7 @@ import type { Failure, Json } from '../errors.js'
 import type { BlockId, CallId } from '../ids.js'
 import type { CallResult } from './commit.js'
 import type { FinishReason } from './model.js'
+import type { SessionState } from './state.js'
 import type { TokenUsage } from './usage.js'
 
 /** A finished or interrupted block of an answer. */
@@ -45,5 +46,7 @@ export interface ToolEnded {
   readonly callId: CallId
   readonly status: 'COMPLETED' | 'FAILED' | 'CANCELLED'
   readonly result: CallResult
+  /** What a completed call has set of the author's state. */
+  readonly state?: SessionState
 }
 export type Outcome = ModelAnswered | ModelFailed | ToolEnded

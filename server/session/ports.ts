@@ -19,6 +19,7 @@ import type { Notify } from './hooks.js'
 import type { ModelClient } from './model.js'
 import type { Principal } from './principal.js'
 import type { Lease, Session, SessionMode } from './session.js'
+import type { StateAccess } from './state.js'
 
 // ---- storage
 
@@ -220,6 +221,8 @@ export interface ToolContext {
   /** Whom the turn serves. */
   readonly principal: Principal
   readonly log: Log
+  /** What the author's code remembers of the session; see `defineState`. */
+  readonly state: StateAccess
   /**
    * A value that is computed once for the session, and kept with it: `compute` runs when nothing is kept under the key yet, and again after one that
    * threw, or that a crash cut short. Kept as JSON, at most 64 KiB. Calls side by side compute it once.

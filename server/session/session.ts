@@ -7,6 +7,7 @@ import type { Checkpoint } from './checkpoint.js'
 import type { CallRow, Commit } from './commit.js'
 import { isControl, type Delivery } from './deliveries.js'
 import type { Principal } from './principal.js'
+import type { SessionState } from './state.js'
 import { AT_REST, type SessionStatus } from './status.js'
 
 export const SESSION_MODES = ['CONVERSATION', 'TASK'] as const
@@ -48,6 +49,8 @@ export interface Session {
   readonly expiresAt: number | null
   /** Rows of the calls of the open step, with their inputs and results. */
   readonly calls: ReadonlyMap<CallId, CallRow>
+  /** The author's. */
+  readonly state: SessionState
   /** Claims since the newest commit, this one included; 0 after a commit. Many: its drivers die or fail before they get anywhere. */
   readonly claims: number
 }
@@ -70,6 +73,7 @@ export function applyCommit(session: Session, commit: Commit): Session {
     checkpoint: commit.checkpoint,
     deliveries: session.deliveries.filter((delivery) => !settled.has(delivery.id)),
     calls: nextCalls(session.calls, commit),
+    state: commit.state ?? session.state,
     claims: 0,
   }
 }

@@ -5,6 +5,7 @@ import { CHECKPOINT_VERSION } from '../session/checkpoint.js'
 import { decodeCheckpoint } from '../session/decode-checkpoint.js'
 import type { PrincipalKind } from '../session/principal.js'
 import type { Session, SessionMode } from '../session/session.js'
+import type { SessionState } from '../session/state.js'
 import type { SessionStatus } from '../session/status.js'
 import { selectCalls, toCall, type CallRecord } from './call-row.js'
 import { selectDeliveries, toDelivery, type DeliveryRow } from './delivery-row.js'
@@ -31,6 +32,7 @@ export interface SessionRow {
   readonly checkpoint_revision: number
   readonly version: number
   readonly body: unknown
+  readonly state: SessionState
   /** Position of the newest delivery, settled or not. */
   readonly newest: number
   readonly deliveries: readonly DeliveryRow[]
@@ -42,7 +44,7 @@ export const SELECT_SESSION = `
 SELECT head.epoch, head.revision, head.inbox, head.control, head.claims,
   s.agent_name, s.mode, s.tenant, s.owner_id, s.owner_kind, s.owner_name, s.deployment, s.metadata, s.title, s.idle_timeout_ms::float8 AS idle_timeout_ms,
   (extract(epoch FROM s.expires_at) * 1000)::float8 AS expires_at, s.status,
-  c.revision AS checkpoint_revision, c.version, c.body,
+  c.revision AS checkpoint_revision, c.version, c.body, c.state,
   COALESCE((SELECT max(n.position) FROM delivery n WHERE n.session_id = head.session_id), 0) AS newest,
   ${selectDeliveries('head.session_id', '0')} AS deliveries,
   ${selectCalls('c.open_step_id')} AS calls
@@ -82,5 +84,6 @@ export function toSession(id: SessionId, owner: WorkerId, row: SessionRow): Sess
     expiresAt: row.expires_at,
     calls: new Map(row.calls.map((call) => [call.id, toCall(call)])),
     claims: row.claims,
+    state: row.state,
   }
 }

@@ -59,6 +59,7 @@ export function createContext(signal: AbortSignal, warnings: string[] = []): Too
     principal: person,
     log,
     memo: async (_, compute) => compute(),
+    state: { get: async ({ initial }) => initial, set: async () => undefined },
   }
 }
 

@@ -201,6 +201,16 @@ describe('end', () => {
   })
 })
 
+describe('state', () => {
+  it('is shown to an admin alone', async () => {
+    const id = await create()
+    await api.prisma.checkpoint.update({ where: { sessionId: id }, data: { state: { cart: { items: ['tea'] } } } })
+    const query = `query ($id: ID!) { session(id: $id) { state } }`
+    expect((await api.as('ann;admin', query, { id })).data).toEqual({ session: { state: { cart: { items: ['tea'] } } } })
+    expect((await api.as(ANN, query, { id })).data).toEqual({ session: { state: null } })
+  })
+})
+
 describe('updateSession', () => {
   it('changes what is given and leaves the rest', async () => {
     const id = await create({ title: 'Old', metadata: { a: 1 } })

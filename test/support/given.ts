@@ -76,6 +76,7 @@ export function givenSession({
     inbox: newest,
     control: deliveries.findLast((delivery) => isControl(delivery.kind))?.position ?? 0,
     expiresAt,
+    state: {},
     calls: new Map(calls.map((row) => [row.id, row])),
     claims,
   }

@@ -11,6 +11,7 @@ import type { Duplicate } from '../../server/session/acceptance.js'
 import type { AppendOutcome, CommitOutcome, LeaseNews, ReleaseReason } from '../../server/session/ports.js'
 import { CLAIM_PAUSE, retryDelayMs } from '../../server/session/retry.js'
 import type { Lease, Session, SessionFacts } from '../../server/session/session.js'
+import type { SessionState } from '../../server/session/state.js'
 import type { SessionStatus } from '../../server/session/status.js'
 import { checkCommit } from '../../server/store/check-commit.js'
 
@@ -32,6 +33,7 @@ export interface Entry {
   readonly history: Map<number, HistoryItem[]>
   readonly events: RecordedEvent[]
   readonly memos: Map<string, string>
+  state: SessionState
 }
 export interface Memory {
   readonly clock: Clock
@@ -75,6 +77,7 @@ function apply(memory: Memory, entry: Entry, change: Commit, ttlMs: number): voi
   entry.revision += 1
   entry.claims = 0
   entry.checkpoint = checkpoint
+  entry.state = change.state ?? entry.state
   if (change.session !== null) entry.status = change.session.status
   if (change.session?.expiresAt != null) entry.expiresAt = Math.max(entry.expiresAt ?? 0, change.session.expiresAt)
   for (const delivery of change.settled) entry.settled.add(delivery.id)

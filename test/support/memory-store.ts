@@ -102,6 +102,7 @@ function createSession(memory: Memory, session: NewSession): CreateOutcome {
     history: new Map([[0, [...session.history]]]),
     events: [],
     memos: new Map(),
+    state: {},
   }
   memory.sessions.set(id, entry)
   if (firstDelivery !== null) accept(memory, entry, firstDelivery)
@@ -170,7 +171,7 @@ function claim(memory: Memory, id: SessionId, { owner, ttlMs, agents }: ClaimOpt
   extend(memory, entry, ttlMs)
   if (entry.claims > 0) entry.wakeAt = memory.clock.now() + ttlMs + pauseMs(entry.claims)
   entry.claims += 1
-  const { facts, revision, claims, status, checkpoint, control, expiresAt } = entry
+  const { facts, revision, claims, status, checkpoint, control, expiresAt, state } = entry
   const open = checkpoint.phase.kind === 'acting' ? checkpoint.phase.step.id : null
   return copy({
     facts,
@@ -182,6 +183,7 @@ function claim(memory: Memory, id: SessionId, { owner, ttlMs, agents }: ClaimOpt
     inbox: entry.deliveries.length,
     control,
     expiresAt,
+    state,
     calls: new Map([...entry.calls].filter(([, call]) => call.stepId === open)),
     claims,
   })

@@ -90,6 +90,7 @@ export function newCommit(session: Session, more: Partial<Commit> = {}): Commit 
     newCalls: [],
     changedCalls: [],
     settled: [],
+    state: null,
     session: null,
     park: null,
     ...more,

@@ -1,5 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.js'
 import { isEnded } from '../../session/status.js'
+import { hasScope } from '../access.js'
 import { builder } from '../builder.js'
 import { toChildPage, wholePage } from '../children.js'
 import { toCursor } from '../event-cursor.js'
@@ -99,6 +100,12 @@ builder.prismaObjectFields(Session, (t) => ({
     DeliveryConnection,
   ),
   usage: t.field({ type: TokenUsage, description: 'Tokens of its turns.', resolve: ({ usage }) => readUsage(usage) }),
+  state: t.field({
+    type: 'JSONObject',
+    nullable: true,
+    description: "What the agent's tools remember of it (`defineState`), by key; null to whoever is no admin.",
+    resolve: async ({ id }, _, { caller, states }) => (hasScope(caller, 'admin') ? readObject(await states.load(id)) : null),
+  }),
 }))
 
 builder.prismaObjectFields(Session, (t) => ({

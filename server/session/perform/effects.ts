@@ -14,9 +14,11 @@ import { modelKey, type Effect } from '../next.js'
 import type { Block, Outcome } from '../outcomes.js'
 import type { AgentPort, EventStream, Log, ToolContext } from '../ports.js'
 import type { Session } from '../session.js'
+import type { SessionState } from '../state.js'
 import { callModel, type ModelCall } from './call-model.js'
 import type { Memos } from './memos.js'
 import { runTool } from './run-tool.js'
+import { StagedState } from './staged-state.js'
 
 export interface EffectPorts {
   readonly agent: AgentPort
@@ -41,6 +43,8 @@ interface Running {
 export class Effects {
   readonly #ports: EffectPorts
   readonly #running: Map<string, Running> = new Map()
+  /** The author's, as it was committed last. */
+  #state: SessionState = {}
 
   constructor(ports: EffectPorts) {
     this.#ports = ports
@@ -48,6 +52,7 @@ export class Effects {
 
   /** Starts what is owed and does not run; stops and forgets what runs and is not owed. */
   keep(session: Session, owed: readonly Effect[]): void {
+    this.#state = session.state
     const keys = new Set(owed.map((effect) => effect.key))
     for (const [key, running] of this.#running) {
       if (keys.has(key)) continue
@@ -123,19 +128,22 @@ export class Effects {
     }
     const { turn, step } = effect
     const scope = stepScope(turn, step)
-    return runTool({
+    const staged = new StagedState(() => this.#state)
+    const ended = await runTool({
       tool,
       call: row,
       clock,
-      context: this.#context(session, effect, signal),
+      context: { ...this.#context(session, effect, signal), state: staged },
       progress: (output) => {
         if (signal.aborted) return
         stream.emit({ type: 'TOOL_CALL_PROGRESS', data: { callId: row.id, output }, at: clock.now(), ...scope })
       },
     })
+    const { changes } = staged
+    return changes === null || ended.status !== 'COMPLETED' ? ended : { ...ended, state: changes }
   }
 
-  #context(session: Session, { turn, callId }: Extract<Effect, { kind: 'run-tool' }>, signal: AbortSignal): ToolContext {
+  #context(session: Session, { turn, callId }: Extract<Effect, { kind: 'run-tool' }>, signal: AbortSignal): Omit<ToolContext, 'state'> {
     const { id, agent, title, metadata, owner } = session.facts
     return {
       session: { id, agent, title, metadata, owner },

@@ -17,8 +17,10 @@ import type { DeliveryOutcome, EventFact, NewEvent } from '../events.js'
 import type { HistoryItem } from '../history.js'
 import { PerdureError, type Failure } from '../../errors.js'
 import type { CallId, IdSource, TurnId } from '../../ids.js'
+import { stateTooLarge } from '../failures.js'
 import type { AgentLimits } from '../ports.js'
 import type { Session } from '../session.js'
+import { MAX_STATE_BYTES, type SessionState } from '../state.js'
 import { addUsage, type TokenUsage } from '../usage.js'
 
 /** What every settling function is given beside the session: the only things that it cannot derive. */
@@ -58,6 +60,7 @@ export class CommitDraft {
   readonly #history: HistoryItem[] = []
   #newEpoch: HistoryEpochRow | null = null
   readonly #settled: SettledDelivery[] = []
+  #state: SessionState | null = null
 
   constructor(session: Session, settling: Settling) {
     this.session = session
@@ -125,6 +128,15 @@ export class CommitDraft {
     this.#calls.set(id, { row: { ...row, ...change }, isNew: this.#calls.get(id)?.isNew ?? false })
   }
 
+  /** Null: it is changed. Else why it cannot be, and it stays as it was. */
+  changeState(changes: SessionState): Failure | null {
+    const state = { ...(this.#state ?? this.session.state), ...changes }
+    const bytes = Buffer.byteLength(JSON.stringify(state))
+    if (bytes > MAX_STATE_BYTES) return stateTooLarge(bytes)
+    this.#state = state
+    return null
+  }
+
   enter(phase: Phase): void {
     this.#checkpoint = { ...this.#checkpoint, phase }
   }
@@ -145,6 +157,7 @@ export class CommitDraft {
       newCalls: calls.filter(({ isNew }) => isNew).map(({ row }) => row),
       changedCalls: calls.filter(({ isNew }) => !isNew).map(({ row }) => row),
       settled: this.#settled,
+      state: this.#state,
       session: this.change,
       park: this.park,
     }

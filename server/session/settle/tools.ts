@@ -6,19 +6,23 @@ import { messagesTo } from '../inbox.js'
 import type { ToolEnded } from '../outcomes.js'
 import { MAX_TAKEOVERS } from '../retry.js'
 import type { Session } from '../session.js'
-import { appendResults, cutOff, endCall, failedResult, startCalls } from './calls.js'
+import { appendResults, cutOff, endCall, failedResult, startCalls, type CallEnding } from './calls.js'
 import { CommitDraft, type Settling } from './draft.js'
 import { beginNextStep, closeTurn, endSession, endTurn, finishTask, receive } from './turn.js'
 
 /** Results that were ready together, in one commit. None: the step goes on by itself. */
 export function settleResults(session: Session, acting: Acting, ended: readonly ToolEnded[], settling: Settling): Commit {
   const draft = new CommitDraft(session, settling)
-  const step = ended.reduce(
-    (rest, { callId, status, result }) => endCall(draft, acting.turn, rest, { id: callId, status, result }),
-    acting.step,
-  )
+  const step = ended.reduce((rest, outcome) => endCall(draft, acting.turn, rest, keepState(draft, outcome)), acting.step)
   advance(draft, acting.turn, step, acting.stopping)
   return draft.finish()
+}
+
+/** What the call has set goes with its result, or takes the result along when it cannot be kept. */
+function keepState(draft: CommitDraft, { callId: id, status, result, state }: ToolEnded): CallEnding {
+  const failure = state === undefined ? null : draft.changeState(state)
+  if (failure === null) return { id, status, result }
+  return { id, status: 'FAILED', result: failedResult(failure, result.endedAt) }
 }
 
 /** Whatever follows from the state of the calls. */

@@ -13,6 +13,7 @@ import {
   closedTurn,
   endingCommit,
   ids,
+  message,
   modelling,
   newCommit,
   openTurn,
@@ -60,6 +61,18 @@ export function testCommit(subject: Subject): void {
       await advance(subject(), cleared, { checkpoint: { ...cleared.checkpoint, historyLength: 1 }, history: [say('anew')] })
       expect(await store.loadHistory(id, 0)).toEqual([say('zero'), say('one'), say('two'), say('three')])
       expect(await store.loadHistory(id, 1)).toEqual([say('anew')])
+    })
+
+    it('keeps the state of the author, until a commit changes it', async () => {
+      const { store, clock } = subject()
+      const session = await claimNew(subject())
+      const { id, agent } = session.facts
+      expect(session.state).toEqual({})
+      const one = await advance(subject(), session, { state: { cart: { items: ['tea', null] }, flag: false } })
+      const two = await advance(subject(), one, {})
+      await store.commit(two, parkingCommit(two, clock), TTL_MS)
+      await store.deliver(id, message(clock), null)
+      expect((await claimDue(store, id, agent)).state).toEqual({ cart: { items: ['tea', null] }, flag: false })
     })
 
     it('keeps the lease while it drives, gives it back when it parks', async () => {
