@@ -2,18 +2,12 @@
 import { systemClock } from '../server/clock.js'
 import type { SessionId } from '../server/ids.js'
 import type { GraphqlClient } from './graphql-client.js'
-import { createWatch } from './watch.js'
+import { createWatch, type Spoken } from './watch.js'
 
 export interface Speaker {
   /** One turn, from the call to the event that says that the session rests again. Throws when the turn fails. */
   say(text: string): Promise<Spoken>
   close(): void
-}
-/** Milliseconds since it was said: until it was accepted, until the first event of the turn came, until it rested. */
-export interface Spoken {
-  readonly acceptedMs: number
-  readonly firstEventMs: number
-  readonly turnMs: number
 }
 
 export async function startSpeaker(client: GraphqlClient, sessionId: SessionId): Promise<Speaker> {

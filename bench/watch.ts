@@ -1,7 +1,13 @@
 /** Times one turn after the other by the events of its session. */
 import { systemClock } from '../server/clock.js'
 import type { RecordedEvent } from '../server/session/events.js'
-import type { Spoken } from './speaker.js'
+
+/** Milliseconds since it was said: until it was accepted, until the first event of the turn came, until it rested. */
+export interface Spoken {
+  readonly acceptedMs: number
+  readonly firstEventMs: number
+  readonly turnMs: number
+}
 
 export interface Watch {
   hear(events: readonly Pick<RecordedEvent, 'type'>[]): void

@@ -1,16 +1,28 @@
 /** What goes up and down: looked up when somebody scrapes. A figure that is not known at that moment has no value: 0 would be a lie. */
 import { Gauge, type Registry } from 'prom-client'
 import type { QueueState, SessionCounts } from '../session/meter.js'
+import type { CoordinatorHealth } from '../session/ports.js'
 import { SESSION_STATUSES, isEnded } from '../session/status.js'
 import type { Reading } from './background-reading.js'
-import type { MetricsOptions } from './metrics.js'
 import { setOrHide } from './set-or-hide.js'
 
 const MS_PER_SECOND = 1000
 /** How long a scrape waits for the queue. A count of sessions is not waited for. */
 const QUEUE_WAIT_MS = 500
 
-export interface GaugeSources extends Pick<MetricsOptions, 'process' | 'slots' | 'activeSessions' | 'subscribers' | 'coordination'> {
+/** What a process knows of itself. */
+export interface OwnFigures {
+  readonly process: { readonly version: string; readonly role: string; readonly deployment: string }
+  /** Sessions that it can drive at the same time; 0: it drives none. */
+  readonly slots: number
+  /** Leases that it holds now. */
+  readonly activeSessions: () => number
+  /** Subscriptions to events that are open in it. */
+  readonly subscribers: () => number
+  readonly coordination: () => CoordinatorHealth
+}
+
+export interface GaugeSources extends OwnFigures {
   readonly pollAgeMs: () => number
   readonly sessions: Reading<SessionCounts>
   readonly queue: Reading<QueueState>

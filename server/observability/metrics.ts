@@ -8,25 +8,17 @@
 import { Registry } from 'prom-client'
 import type { Clock } from '../clock.js'
 import type { Meter, QueueState, SessionCounts } from '../session/meter.js'
-import type { CoordinatorHealth, Log } from '../session/ports.js'
+import type { Log } from '../session/ports.js'
 import { createReading } from './background-reading.js'
 import { addCounters } from './counters.js'
-import { addGauges } from './gauges.js'
+import { addGauges, type OwnFigures } from './gauges.js'
 import { addProcessFigures } from './process-figures.js'
 
-export interface MetricsOptions {
-  readonly process: { readonly version: string; readonly role: string; readonly deployment: string }
+export interface MetricsOptions extends OwnFigures {
   /** Names of the agents that this process serves. */
   readonly agents: readonly string[]
   readonly clock: Clock
   readonly log: Pick<Log, 'warn'>
-  /** Sessions that this process can drive at the same time; 0: it drives none. */
-  readonly slots: number
-  /** Leases that this process holds now. */
-  readonly activeSessions: () => number
-  /** Subscriptions to events that are open in this process. */
-  readonly subscribers: () => number
-  readonly coordination: () => CoordinatorHealth
   /** Both may fail, and are asked while somebody scrapes only: the sessions every 30 s at most, the queue once a second. */
   readonly countSessions: () => Promise<SessionCounts>
   readonly readQueue: () => Promise<QueueState>

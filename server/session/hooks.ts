@@ -1,7 +1,6 @@
 /** What an agent's author may watch: facts of its sessions, after they were recorded. */
 import type { EventType, RecordedEvent, WireName } from './events.js'
-import type { Log } from './ports.js'
-import type { SessionFacts } from './session.js'
+import type { AgentPort, HookContext } from './ports.js'
 
 /** Few and telling: what is streamed and what is inside a step is for subscribers. */
 export const HOOKED_TYPES = [
@@ -21,10 +20,6 @@ export const HOOKED_TYPES = [
 ] as const satisfies readonly EventType[]
 export type HookedType = (typeof HOOKED_TYPES)[number]
 
-export interface HookContext {
-  readonly session: Pick<SessionFacts, 'id' | 'agent' | 'title' | 'metadata' | 'owner'>
-  readonly log: Log
-}
 /** Observes: what it gives is ignored, what it throws is logged. */
 export type Hook<Type extends HookedType = HookedType> = (
   event: Extract<RecordedEvent, { readonly type: Type }>,
@@ -35,4 +30,4 @@ export type Hook<Type extends HookedType = HookedType> = (
 export type Hooks = { readonly [Type in HookedType as WireName<Type>]?: Hook<Type> }
 
 /** Calls the hook for the event, if there is one. */
-export type Notify = (event: RecordedEvent, context: HookContext) => unknown
+export type Notify = NonNullable<AgentPort['notify']>

@@ -15,7 +15,6 @@ import type { Commit } from './commit.js'
 import type { Delivery } from './deliveries.js'
 import type { RecordedEvent, StreamedEvent } from './events.js'
 import type { HistoryItem } from './history.js'
-import type { Notify } from './hooks.js'
 import type { ModelClient } from './model.js'
 import type { Principal } from './principal.js'
 import type { Lease, Session, SessionMode } from './session.js'
@@ -185,7 +184,11 @@ export interface AgentPort {
   readonly tools: ReadonlyMap<string, ToolPort>
   readonly limits: AgentLimits
   /** Tells the author's hooks of an event that was recorded. Missing: there are none. Throws what they throw. */
-  readonly notify?: Notify
+  readonly notify?: (event: RecordedEvent, context: HookContext) => unknown
+}
+export interface HookContext {
+  readonly session: ToolContext['session']
+  readonly log: Log
 }
 export interface ToolPort {
   readonly name: string
