@@ -130,10 +130,9 @@ export async function migrateDatabase(config: Config): Promise<{ readonly applie
 }
 
 function open(config: Config, log: Log): Promise<OpenStore> {
-  const { databaseUrl, dataDir } = config
+  const { databaseUrl, dataDir, poolSize } = config
   return openStore({
-    databaseUrl,
-    dataDir,
+    ...{ databaseUrl, dataDir, poolSize },
     migrationsDir: MIGRATIONS_DIR,
     clock: systemClock,
     // Four tries fit into a lease.

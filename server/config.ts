@@ -33,6 +33,8 @@ export interface Config {
   readonly logLevel: LogLevel
   /** How many sessions this process drives at the same time: PERDURE_SLOTS. Default 16. */
   readonly slots: number
+  /** Connections to PostgreSQL that this process opens at most: PERDURE_POOL_SIZE. Default 10. */
+  readonly poolSize: number
   /** How long a session stays with a process that no longer renews its lease: PERDURE_LEASE_TTL_MS. Default 10 000. */
   readonly leaseTtlMs: number
   /** What running tools and model calls get to reach a commit when the process stops: PERDURE_DRAIN_MS. Default 10 000; 500 with the embedded database. */
@@ -101,6 +103,7 @@ export function loadConfig(options: LoadConfigOptions = {}): Config {
     }),
     logLevel: toChoice(pick('--log-level', flags.logLevel, 'PERDURE_LOG_LEVEL', env), LOG_LEVELS, { fallback: 'warn', example: 'info' }),
     slots: toWholeNumber(pickVariable('PERDURE_SLOTS', env), { fallback: 16, min: 1, max: 1024 }),
+    poolSize: toWholeNumber(pickVariable('PERDURE_POOL_SIZE', env), { fallback: 10, min: 2, max: 1000 }),
     leaseTtlMs: toWholeNumber(pickVariable('PERDURE_LEASE_TTL_MS', env), { fallback: 10_000, min: 1000, max: 600_000 }),
     drainMs: toWholeNumber(pickVariable('PERDURE_DRAIN_MS', env), { fallback: isEmbedded ? 500 : 10_000, min: 0, max: 3_600_000 }),
     deployment: pickVariable('PERDURE_DEPLOYMENT', env)?.value ?? 'local',

@@ -38,6 +38,7 @@ describe('where a value comes from', () => {
       openai: { apiKey: null, baseUrl: null, model: null },
       logLevel: 'warn',
       slots: 16,
+      poolSize: 10,
       leaseTtlMs: 10_000,
       drainMs: 500,
       deployment: 'local',
@@ -79,6 +80,10 @@ describe('a bad value is refused with its name, the value and the mend', () => {
   test.each([
     [{ PERDURE_PORT: 'http' }, 'CONFIG_INVALID: PERDURE_PORT is "http"; it must be a whole number from 0 to 65535. → PERDURE_PORT=4000'],
     [{ PERDURE_PORT: '65536' }, 'CONFIG_INVALID: PERDURE_PORT is "65536"; it must be a whole number from 0 to 65535. → PERDURE_PORT=4000'],
+    [
+      { PERDURE_POOL_SIZE: '1' },
+      'CONFIG_INVALID: PERDURE_POOL_SIZE is "1"; it must be a whole number from 2 to 1000. → PERDURE_POOL_SIZE=10',
+    ],
     [{ PERDURE_SLOTS: '0' }, 'CONFIG_INVALID: PERDURE_SLOTS is "0"; it must be a whole number from 1 to 1024. → PERDURE_SLOTS=16'],
     [
       { PERDURE_LEASE_TTL_MS: '10s' },

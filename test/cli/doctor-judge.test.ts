@@ -48,7 +48,7 @@ const complaintsOf = (findings: readonly Finding[]) =>
 
 describe('a PostgreSQL', () => {
   const judged = (more: Partial<OpenedDatabase>, processes: number | null = 1) =>
-    judgeDatabase({ ...database, ...more }, { location: 'postgresql://db/app', database: 'app', processes })
+    judgeDatabase({ ...database, ...more }, { location: 'postgresql://db/app', database: 'app', processes, poolSize: 10 })
   const server = (more: Partial<OpenedDatabase['server']>) => judged({ server: { ...database.server, ...more } })
 
   test.each<readonly [string, readonly Finding[], readonly string[]]>([

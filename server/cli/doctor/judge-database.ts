@@ -8,12 +8,12 @@ export interface DatabasePlace {
   readonly database: string
   /** Processes that are there; null: not known. */
   readonly processes: number | null
+  /** What one process opens at most. */
+  readonly poolSize: number
 }
 
 type Server = OpenedDatabase['server']
 
-/** What one process opens at most: the pool of server/store/open.ts. */
-const CONNECTIONS_PER_PROCESS = 10
 const OLDEST_TESTED = { number: 150_000, name: '15' } as const
 const SLOW_MS = 20
 const AHEAD_MS = 1000
@@ -58,7 +58,7 @@ function judgePostgres({ server, clock, migrations }: OpenedDatabase, place: Dat
     ]),
     ...judgeMigrations(migrations, server),
     ...judgeDurability(server, place.database),
-    ...judgeConnections(server, place.processes),
+    ...judgeConnections(server, place),
     ...judgeClock(clock.aheadMs),
   ]
 }
@@ -109,12 +109,14 @@ function judgeDurability({ fsync, fullPageWrites, synchronousCommit }: Server, d
   ])
 }
 
-function judgeConnections({ connections, others, ours }: Server, processes: number | null): readonly Finding[] {
-  const needed = processes === null ? Math.max(ours, CONNECTIONS_PER_PROCESS) : Math.max(processes, 1) * CONNECTIONS_PER_PROCESS
+function judgeConnections({ connections, others, ours }: Server, { processes, poolSize }: DatabasePlace): readonly Finding[] {
+  const needed = processes === null ? Math.max(ours, poolSize) : Math.max(processes, 1) * poolSize
   const who = processes === null ? 'a process' : counted(Math.max(processes, 1), 'process', 'processes')
   const fine = `room for ${connections}; ${who} may use ${needed}, others use ${others} now`
   const isTight = needed + others > connections
-  return toFindings('Connections', fine, [isTight ? warning(fine, 'raise max_connections, or run fewer processes') : null])
+  return toFindings('Connections', fine, [
+    isTight ? warning(fine, 'raise max_connections, lower PERDURE_POOL_SIZE, or run fewer processes') : null,
+  ])
 }
 
 function judgeClock(aheadMs: number): readonly Finding[] {

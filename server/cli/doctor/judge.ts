@@ -21,6 +21,7 @@ export function judge(inspection: Inspection, { config, dataDir, agentsPath }: J
     location: config.databaseUrl === null ? dataDir : withoutCredentials(config.databaseUrl),
     database: config.databaseUrl === null ? '' : decodeURIComponent(new URL(config.databaseUrl).pathname.slice(1)),
     processes: processes === null ? null : processes.length,
+    poolSize: config.poolSize,
   }
   return [
     ...judgeConfig(config),
