@@ -1,6 +1,7 @@
 /** One process of Perdure over a database of the bench: what compose.ts puts together, with a recorder between store and database. */
 import { createServer } from 'node:http'
 import { hostname } from 'node:os'
+import { DEFAULT_LIMITS } from '../server/agents/define-agent.js'
 import { createRegistry } from '../server/agents/registry.js'
 import { systemClock as clock } from '../server/clock.js'
 import { createLocalCoordinator } from '../server/coordination/local.js'
@@ -80,7 +81,7 @@ export async function startEngine({ place, poolSize, warn }: EngineOptions): Pro
     clock,
     ids,
     deployment: DEPLOYMENT,
-    lifetimeOf: () => ({ mode: 'CONVERSATION', idleTimeoutMs: null }),
+    lifetimeOf: () => ({ mode: 'CONVERSATION', idleTimeoutMs: DEFAULT_LIMITS.sessionTimeoutMs }),
   })
   const pool = startWorkerPool({
     ...{ store, coordinator, writer, agents, clock, ids, log, owner, slots: SLOTS, leaseTtlMs, meter: NO_METER },
