@@ -8,7 +8,7 @@
  * Rows are found by their id alone. That they are the session's is tested in words that no index can serve, IS NOT DISTINCT FROM: a plan
  * that is made while the tables are small, and kept while they grow, would as soon go through all rows that the session ever had.
  */
-import { CHECKPOINT_VERSION } from '../../session/checkpoint.js'
+import { CHECKPOINT_VERSION, type Checkpoint } from '../../session/checkpoint.js'
 import type { ClosedStep, ClosedTurn, Commit, SessionChange, SettledDelivery, StepRow, TurnRow } from '../../session/commit.js'
 import { HISTORY_VERSION } from '../../session/history.js'
 import { NO_USAGE } from '../../session/usage.js'
@@ -28,7 +28,11 @@ export function toParts(commit: Commit, events: SafeText): readonly CommitPart[]
   const { openedTurn, openedStep, closedStep } = commit
   // A turn that was cancelled before it began is opened and closed at once: one row.
   const closedTurn = commit.closedTurn?.id === openedTurn?.id ? null : commit.closedTurn
-  const parts: CommitPart[] = [{ letter: 'c', sql: updateCheckpoint, value: toCheckpointRecord(commit) }]
+  const parts: CommitPart[] = [
+    commit.state === null
+      ? { letter: 'c', sql: updateCheckpoint, value: toJson(toCheckpointRecord(commit.checkpoint)) }
+      : { letter: 'w', sql: updateState, value: toJson({ ...toCheckpointRecord(commit.checkpoint), state: commit.state }) },
+  ]
   if (commit.session !== null) parts.push({ letter: 's', sql: updateSession, value: toSessionRecord(commit.session) })
   if (openedTurn !== null) {
     parts.push({ letter: 't', sql: insertTurn, value: toTurnRecord(openedTurn, closedTurn === null ? commit.closedTurn : null) })
@@ -48,16 +52,22 @@ export function toParts(commit: Commit, events: SafeText): readonly CommitPart[]
 
 function updateCheckpoint(parameter: string): string {
   return `checkpoint_row AS (
-  UPDATE checkpoint SET revision = head.revision, version = x.version, open_step_id = x.open_step_id, body = x.body,
-    state = COALESCE(x.state, checkpoint.state)
+  UPDATE checkpoint SET revision = head.revision, version = x.version, open_step_id = x.open_step_id, body = x.body
+  FROM head, json_to_record(${parameter}::json) AS x(version int, open_step_id text, body jsonb)
+  WHERE checkpoint.session_id = $1)`
+}
+
+/** The checkpoint with the author's state, which few commits change. */
+function updateState(parameter: string): string {
+  return `checkpoint_row AS (
+  UPDATE checkpoint SET revision = head.revision, version = x.version, open_step_id = x.open_step_id, body = x.body, state = x.state
   FROM head, json_to_record(${parameter}::json) AS x(version int, open_step_id text, body jsonb, state jsonb)
   WHERE checkpoint.session_id = $1)`
 }
 
-function toCheckpointRecord({ checkpoint, state }: Commit): SafeText {
+function toCheckpointRecord(checkpoint: Checkpoint): object {
   const { phase } = checkpoint
-  const record = { version: CHECKPOINT_VERSION, open_step_id: phase.kind === 'acting' ? phase.step.id : null, body: checkpoint }
-  return toJson(state === null ? record : { ...record, state })
+  return { version: CHECKPOINT_VERSION, open_step_id: phase.kind === 'acting' ? phase.step.id : null, body: checkpoint }
 }
 
 function updateSession(parameter: string): string {
