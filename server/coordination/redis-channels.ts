@@ -28,16 +28,18 @@ const AT_ONCE = 500
 export class RedisChannels {
   readonly #options: RedisChannelsOptions
   readonly #channels = new Map<string, Channel>()
+  /** For the others, in order: sent once whoever published has gone on, who most often has a statement to send. */
+  readonly #outbox: { readonly name: string; readonly events: readonly RecordedEvent[] }[] = []
 
   constructor(options: RedisChannelsOptions) {
     this.#options = options
   }
 
   publish(sessionId: SessionId, events: readonly RecordedEvent[]): void {
-    const { link, self } = this.#options
     const name = this.#nameOf(sessionId)
     this.#channels.get(name)?.broadcast.send(events)
-    void link.ask(() => link.commands.publish(name, encodeEvents(self, events)))
+    this.#outbox.push({ name, events })
+    if (this.#outbox.length === 1) setImmediate(() => this.#flush())
   }
 
   /** While Redis is away it resolves at once; `reopen` subscribes later. */
@@ -50,6 +52,11 @@ export class RedisChannels {
       remove()
       if (channel.broadcast.size === 0 && this.#channels.get(name) === channel) this.#close(name)
     }
+  }
+
+  #flush(): void {
+    const { link, self } = this.#options
+    for (const { name, events } of this.#outbox.splice(0)) void link.ask(() => link.commands.publish(name, encodeEvents(self, events)))
   }
 
   hear(name: string, message: string): void {

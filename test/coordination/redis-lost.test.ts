@@ -45,6 +45,8 @@ describe('an answer that is lost', () => {
     const worker = await open({ url: proxy.url, clock })
     other.coordinator.wake(A)
     await eventually(async () => expect(await server.command('ZCARD', key('due'))).toBe(1))
+    // Answers come in order: after this one none of its start is under way, which would be cut in place of the one that is meant.
+    await worker.coordinator.processes()
     proxy.cutNextAnswer('commands')
     return { worker, other }
   }
