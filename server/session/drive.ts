@@ -57,7 +57,7 @@ export async function drive(claimed: Session, ports: DrivePorts, signals: DriveS
   const history = new HistoryCache(ports, claimed)
   const effects = new Effects({
     ...ports,
-    memos: new Memos(ports, claimed.lease),
+    memos: new Memos({ ...ports, lost: signals.lost }, claimed.lease),
     loadHistory: (of) => readHistory(history, of, ports, signals.lost),
     onOutcome: () => bell.ring(),
   })

@@ -1,11 +1,12 @@
 /** What an author's code computes once for a session: once in a process, once across processes, and again only after a failure. */
 import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../server/agents/define-tool.js'
-import type { Json } from '../../server/errors.js'
+import { OutcomeUnknown, type Json } from '../../server/errors.js'
 import { Memos } from '../../server/session/perform/memos.js'
 import type { ToolContext } from '../../server/session/ports.js'
 import { createMemoryStore } from '../support/memory-store.js'
 import { createFakeClock } from '../support/fake-clock.js'
+import { silentLog } from '../support/silent-log.js'
 import { claimNew } from '../support/store-fixtures.js'
 import { toolOf, useScriptedWorlds } from './scripted-worlds.js'
 import { afterTurns } from './worlds.js'
@@ -22,8 +23,10 @@ async function begin() {
       return store.loadMemo(...args)
     },
   }
-  const open = (lease = session.lease) => new Memos({ store: counted, clock }, lease)
-  return { session, open, loads: () => loads }
+  const lost = new AbortController()
+  const open = (lease = session.lease, memos: Partial<typeof counted> = {}) =>
+    new Memos({ store: { ...counted, ...memos }, clock, log: silentLog(), lost: lost.signal }, lease)
+  return { clock, store, session, open, loads: () => loads, lose: () => lost.abort() }
 }
 
 describe('a memo', () => {
@@ -50,6 +53,34 @@ describe('a memo', () => {
     const memos = open()
     await expect(memos.get('rate', () => Promise.reject(new Error('the service is away')))).rejects.toThrow('the service is away')
     expect(await memos.get('rate', () => 7)).toBe(7)
+  })
+
+  test('outlasts a database that does not answer: nothing is computed twice, and the tool hears nothing of it', async () => {
+    const { clock, store, session, open } = await begin()
+    let saves = 0
+    let computed = 0
+    const memos = open(session.lease, {
+      saveMemo: async (...args) => {
+        saves += 1
+        const outcome = await store.saveMemo(...args)
+        if (saves === 1) throw new OutcomeUnknown('the reply was lost')
+        return outcome
+      },
+    })
+    const value = memos.get('rate', () => (computed += 1))
+    value.catch(() => undefined)
+    await clock.advance(1000)
+    expect(await value).toBe(1)
+    expect([saves, computed]).toEqual([2, 1])
+  })
+
+  test('is given up with the session', async () => {
+    const { clock, session, open, lose } = await begin()
+    const value = open(session.lease, { loadMemo: () => Promise.reject(new OutcomeUnknown('nobody answers')) }).get('rate', () => 1)
+    const refused = expect(value).rejects.toMatchObject({ code: 'LEASE_LOST' })
+    lose()
+    await clock.advance(1000)
+    await refused
   })
 
   test('is kept by the holder of the session alone', async () => {

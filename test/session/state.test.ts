@@ -68,6 +68,14 @@ describe('a commit', () => {
     expect(settleOutcomes(session, [ended('one')], settlingAt(NOW))?.state).toBeNull()
   })
 
+  test('takes nothing from a call that has ended already: what it set may have been set anew since', () => {
+    const [one, two] = [openCall('one', 'ended'), openCall('two', 'started')]
+    const before = { ...givenSession({ phase: acting([one, two]), calls: rowsOf([one, two]) }), state: { flag: false } }
+    const commit = settleOutcomes(before, [ended('one', { state: { flag: true } }), ended('two')], settlingAt(NOW))
+    expect(commit?.state).toBeNull()
+    expect(commit?.changedCalls).toHaveLength(1)
+  })
+
   test('fails the call that sets too much, and keeps the rest', () => {
     const outcomes = [ended('one', { state: { cart: { items: ['x'.repeat(70_000)] } } }), ended('two', { state: { flag: false } })]
     const commit = settleOutcomes(session, outcomes, settlingAt(NOW))

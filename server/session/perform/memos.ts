@@ -1,8 +1,9 @@
 /** Values that an author's code computes once for a session, for tools that need them again and again (`context.memo`). */
 import type { Clock } from '../../clock.js'
 import { PerdureError, type Json } from '../../errors.js'
-import type { SessionStore } from '../ports.js'
+import type { Log, SessionStore } from '../ports.js'
 import type { Lease } from '../session.js'
+import { untilKnown } from '../until-known.js'
 import { toJson } from './to-json.js'
 
 const MAX_KEY = 255
@@ -11,6 +12,9 @@ const MAX_BYTES = 64 * 1024
 export interface MemoPorts {
   readonly store: Pick<SessionStore, 'loadMemo' | 'saveMemo'>
   readonly clock: Clock
+  readonly log: Log
+  /** The lease is gone. */
+  readonly lost: AbortSignal
 }
 
 /** Of one session, while it is driven under one lease. */
@@ -41,13 +45,21 @@ export class Memos {
     const found = await this.#load(key)
     if (found !== null) return found.value
     const value = toValue(key, await compute())
-    const outcome = await this.#ports.store.saveMemo(this.#lease, { key, value, at: this.#ports.clock.now() })
+    const memo = { key, value, at: this.#ports.clock.now() }
+    const outcome = await this.#ask(() => this.#ports.store.saveMemo(this.#lease, memo))
     if (outcome === 'fenced') throw new PerdureError('LEASE_LOST', `the memo "${key}" was not kept: another worker took the session`)
     return outcome === 'kept' ? value : ((await this.#load(key))?.value ?? value)
   }
 
   #load(key: string): Promise<{ readonly value: Json } | null> {
-    return this.#ports.store.loadMemo(this.#lease.sessionId, key)
+    return this.#ask(() => this.#ports.store.loadMemo(this.#lease.sessionId, key))
+  }
+
+  /** A database that is away for a moment is no fault of the tool; both questions may be repeated. */
+  async #ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    const answer = await untilKnown(async () => ({ is: await question() }), this.#ports, this.#ports.lost)
+    if (answer === null) throw new PerdureError('LEASE_LOST', 'the session was lost before the database answered for its memo')
+    return answer.is
   }
 }
 

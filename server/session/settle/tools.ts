@@ -13,9 +13,15 @@ import { beginNextStep, closeTurn, endSession, endTurn, finishTask, receive } fr
 /** Results that were ready together, in one commit. None: the step goes on by itself. */
 export function settleResults(session: Session, acting: Acting, ended: readonly ToolEnded[], settling: Settling): Commit {
   const draft = new CommitDraft(session, settling)
-  const step = ended.reduce((rest, outcome) => endCall(draft, acting.turn, rest, keepState(draft, outcome)), acting.step)
+  const open = ended.filter((outcome) => isOpen(acting.step, outcome))
+  const step = open.reduce((rest, outcome) => endCall(draft, acting.turn, rest, keepState(draft, outcome)), acting.step)
   advance(draft, acting.turn, step, acting.stopping)
   return draft.finish()
+}
+
+/** A call that has ended sets nothing any more: what it set is committed, and may have been set anew since. */
+function isOpen({ calls }: ToolStep, { callId }: ToolEnded): boolean {
+  return calls.some(({ id, state }) => id === callId && state !== 'ended')
 }
 
 /** What the call has set goes with its result, or takes the result along when it cannot be kept. */
