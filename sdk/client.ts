@@ -1,4 +1,5 @@
 /** The way in: a client of one server. It holds no connection; dropping it needs no closing. */
+import type { CallOptions, DeliverOptions } from './delivery.js'
 import type { TypedDocument } from './document.js'
 import { toProblemError } from './errors.js'
 import {
@@ -10,18 +11,10 @@ import {
   ListSessionsDocument,
 } from './generated/documents.js'
 import type { AgentFieldsFragment, NewSessionInput, SessionFilter } from './generated/operations.js'
+import { createInputRequests, type InputRequests, type InputRequestsOptions } from './input-requests.js'
 import { createPages, type Pages } from './pages.js'
 import { createRuntime, type Runtime } from './runtime.js'
-import {
-  createSession,
-  sendMessage,
-  type CallOptions,
-  type DeliverOptions,
-  type OutgoingMessage,
-  type SendOptions,
-  type Session,
-  type SessionInfo,
-} from './session.js'
+import { createSession, sendMessage, type OutgoingMessage, type SendOptions, type Session, type SessionInfo } from './session.js'
 import { createTransport, type HeadersSource, type Transport } from './transport.js'
 import type { TurnHandle } from './turn.js'
 
@@ -90,6 +83,8 @@ export interface Client {
   session(id: string): Session
   /** An agent by its name. Makes no request. */
   agent(name: string): Agent
+  /** The reviewer's queue: what sessions ask that the caller may answer. Makes no request. */
+  inputRequests(options?: InputRequestsOptions): InputRequests
   /**
    * Runs a document of your own, e.g. one that GraphQL Code Generator typed with `documentMode: 'string'`. Requests that were lost
    * are repeated for a query, and for a mutation only with `retry: true`: give it an idempotency key then.
@@ -120,6 +115,7 @@ export function createClientOn({ url, headers, token, requestTimeoutMs = REQUEST
         return sendMessage(transport, address === undefined ? { create } : { address: { address, create } }, message, options)
       },
     }),
+    inputRequests: (options) => createInputRequests(transport, options),
     graphql: (document, variables, { signal, retry = isQuery(document.toString()) } = {}) =>
       transport.request(document, variables, { signal, ...(retry ? {} : { maxAttempts: 1 }) }),
   }

@@ -2,7 +2,7 @@
  * Everything that the SDK throws, but for the reason of your own AbortSignal. A mutation's expected failures (`Problem` in the
  * schema) have one class each; the others say what went wrong on the way to the server.
  */
-import type { ProblemCode, ProblemFieldsFragment } from './generated/operations.js'
+import type { InputRequestFieldsFragment, ProblemCode, ProblemFieldsFragment } from './generated/operations.js'
 
 export type { ProblemCode }
 
@@ -77,8 +77,16 @@ export class AddressTakenError extends ProblemError {
   }
 }
 
-/** The request was answered, cancelled or has expired; the first answer stands. */
-export class RequestNotPendingError extends ProblemError {}
+/** A request was answered, withdrawn or has expired; the first answer stands, and nothing of what was said now was accepted. */
+export class RequestNotPendingError extends ProblemError {
+  /** Those that are not open any more, with their first answers. */
+  readonly requests: readonly InputRequestFieldsFragment[]
+
+  constructor(problem: ProblemFieldsFragment) {
+    super(problem)
+    this.requests = problem.__typename === 'RequestNotPendingError' ? problem.requests : []
+  }
+}
 
 /** The idempotency key was used for something else: use a new key for a new message. */
 export class IdempotencyMismatchError extends ProblemError {}

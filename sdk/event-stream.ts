@@ -8,12 +8,13 @@
  * - S3 A server that falls silent is as good as gone: after `idleTimeoutMs` the connection is given up.
  * - S4 Stopping to listen, in any way, has no effect on the session.
  */
-import { GraphqlRequestError, NetworkError, PerdureError, toProblemError } from './errors.js'
+import { toProblemError } from './errors.js'
 import { SessionEndDocument, SessionEventsDocument } from './generated/documents.js'
 import type { SessionEventsSubscription, SessionEventsSubscriptionVariables, SessionEventType } from './generated/operations.js'
 import type { SessionEvent } from './generated/session-events.js'
 import { LostError } from './lost-error.js'
-import { linkAbort, toBackoffMs, toError } from './runtime.js'
+import { IDLE_TIMEOUT_MS, NO_FAILURES, waitToReconnect, type Attempts, type ConnectOptions } from './reconnect.js'
+import { linkAbort, toError } from './runtime.js'
 import { isSessionEnd, toSessionEvent } from './session-events.js'
 import type { Transport } from './transport.js'
 
@@ -26,16 +27,7 @@ export interface EventBatch {
   readonly caughtUp: boolean
 }
 
-export interface Reconnect {
-  /** What ended the last connection. */
-  readonly error: Error
-  /** Failures since the last batch, from 1. */
-  readonly failures: number
-  readonly delayMs: number
-  readonly lastCursor: string | null
-}
-
-export interface EventStreamOptions {
+export interface EventStreamOptions extends ConnectOptions {
   /** Only what was recorded after this cursor. Without it and `last`: from the beginning. */
   readonly after?: string | undefined
   /** Only the last so many recorded events, and what follows. Not together with `after`. */
@@ -44,20 +36,7 @@ export interface EventStreamOptions {
   readonly types?: readonly SessionEventType[] | undefined
   /** False: ends at the recorded tail. Default true: goes on until the session has ended. */
   readonly follow?: boolean | undefined
-  /** Stops listening; the iteration throws its reason. */
-  readonly signal?: AbortSignal | undefined
-  /** The longest silence before the connection is made anew, milliseconds. Default 45,000; the server says something every 15,000. */
-  readonly idleTimeoutMs?: number | undefined
-  /** How many connections in a row may fail without one batch. Default: no limit. */
-  readonly maxReconnects?: number | undefined
-  /** Called before each wait for a new connection. */
-  readonly onReconnect?: ((info: Reconnect) => void) | undefined
 }
-
-const IDLE_TIMEOUT_MS = 45_000
-const RECONNECT_BACKOFF = { firstMs: 250, maxMs: 15_000 }
-/** A bug of the server does not get better by asking for ever. */
-const MAX_INTERNAL_ERRORS = 5
 
 /** Batches as the server sends them, heartbeats (empty ones) included. */
 export function openBatches(transport: Transport, sessionId: string, options: EventStreamOptions = {}): AsyncIterableIterator<EventBatch> {
@@ -109,11 +88,8 @@ export function closing<Item>(
   return iterator
 }
 
-interface Position {
+interface Position extends Attempts {
   cursor: string | null
-  failures: number
-  /** Of the failures, those by a fault inside the server. */
-  internalErrors: number
   sawEnd: boolean
   /** The last batch reached the recorded tail. */
   caughtUp: boolean
@@ -124,7 +100,7 @@ async function* readBatches(
   sessionId: string,
   options: EventStreamOptions,
 ): AsyncGenerator<EventBatch, void, undefined> {
-  const position: Position = { cursor: options.after ?? null, failures: 0, internalErrors: 0, sawEnd: false, caughtUp: false }
+  const position: Position = { ...NO_FAILURES, cursor: options.after ?? null, sawEnd: false, caughtUp: false }
   for (;;) {
     let failure: Error
     try {
@@ -134,7 +110,7 @@ async function* readBatches(
     } catch (error) {
       failure = toError(error)
     }
-    await reconnect(transport, failure, { options, position })
+    await waitToReconnect(transport, failure, { options, attempts: position, cursor: position.cursor })
   }
 }
 
@@ -158,9 +134,8 @@ async function* readConnection(
   const how = { signal: options.signal, idleTimeoutMs: options.idleTimeoutMs ?? IDLE_TIMEOUT_MS }
   for await (const result of transport.subscribe(SessionEventsDocument, variables, how)) {
     const batch = toBatch(result)
+    Object.assign(position, NO_FAILURES)
     position.cursor = batch.cursor
-    position.failures = 0
-    position.internalErrors = 0
     position.caughtUp = batch.caughtUp
     position.sawEnd = batch.events.some(isSessionEnd)
     yield batch
@@ -181,35 +156,4 @@ async function isComplete(transport: Transport, sessionId: string, { options, po
   if (options.follow === false) return position.caughtUp
   const { session } = await transport.request(SessionEndDocument, { id: sessionId }, { signal: options.signal })
   return session === null || (session.endedAt !== null && session.cursor === position.cursor)
-}
-
-/** Waits before the next connection, or throws when there should be none. */
-async function reconnect(transport: Transport, failure: Error, { options, position }: Reading): Promise<void> {
-  const { signal, maxReconnects = Infinity, onReconnect } = options
-  if (signal?.aborted === true) throw toError(signal.reason)
-  position.failures += 1
-  if (isInternal(failure)) position.internalErrors += 1
-  if (!isWorthAnotherTry(failure, position)) throw withCursor(failure, position)
-  const error = failure instanceof LostError ? failure.toNetworkError(transport.url, position.failures) : failure
-  if (position.failures > maxReconnects) throw withCursor(error, position)
-  const backoffMs = toBackoffMs(position.failures, RECONNECT_BACKOFF, () => transport.runtime.random())
-  const delayMs = Math.max(backoffMs, failure instanceof LostError ? failure.retryAfterMs : 0)
-  onReconnect?.({ error, failures: position.failures, delayMs, lastCursor: position.cursor })
-  await transport.runtime.wait(delayMs, signal)
-}
-
-function isWorthAnotherTry(failure: Error, { internalErrors }: Position): boolean {
-  if (failure instanceof LostError || failure instanceof NetworkError) return true
-  if (isInternal(failure)) return internalErrors < MAX_INTERNAL_ERRORS
-  // Within a stream, whose status is 200 already, what 503 says elsewhere: the server stops, or its database does not answer.
-  return failure instanceof GraphqlRequestError && failure.code === 'UNAVAILABLE'
-}
-
-function isInternal(failure: Error): boolean {
-  return failure instanceof GraphqlRequestError && failure.code === 'INTERNAL_SERVER_ERROR'
-}
-
-function withCursor(failure: Error, position: Position): Error {
-  if (failure instanceof PerdureError) failure.lastCursor = position.cursor
-  return failure
 }

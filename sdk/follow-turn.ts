@@ -9,7 +9,7 @@
  * - H4 It goes on across outages of any length, as an event stream does; whoever follows sets the limit by a signal.
  */
 import { PerdureError, toProblemError } from './errors.js'
-import { openEvents, type EventStreamOptions } from './event-stream.js'
+import { openBatches, type EventStreamOptions } from './event-stream.js'
 import { SessionLogDocument } from './generated/documents.js'
 import type { DeliveryFieldsFragment, SessionEventType, SessionLogQueryVariables } from './generated/operations.js'
 import type { SessionEvent } from './generated/session-events.js'
@@ -32,9 +32,13 @@ export interface Acceptance<Session> {
 export const MARKS = ['TURN_STARTED', 'MESSAGE_RECEIVED', 'DELIVERY_SETTLED'] as const satisfies readonly SessionEventType[]
 const MARKS_PAGE = 200
 
+/** Events of the turn that came together. */
 export interface Told {
-  readonly event: SessionEvent
+  readonly events: readonly SessionEvent[]
+  /** After them. */
   readonly progress: TurnProgress
+  /** Whether this is all that was recorded. */
+  readonly caughtUp: boolean
 }
 
 /** Ends after the event that ends the turn; throws when the log ends before it. */
@@ -43,16 +47,29 @@ export async function* followTurn<Session extends { readonly id: string }>(
   acceptance: Acceptance<Session>,
   options: EventStreamOptions,
 ): AsyncGenerator<Told, void, undefined> {
-  let progress = startProgress(acceptance.delivery.id)
-  const origin = acceptance.created && !acceptance.duplicate ? FROM_START : await findOrigin(transport, acceptance, options.signal)
-  for await (const event of continueFrom(transport, acceptance.session.id, { origin, options })) {
-    const next = advanceProgress(progress, event)
+  const { session, delivery, created, duplicate } = acceptance
+  const { mark, after } = created && !duplicate ? FROM_START : await findOrigin(transport, acceptance, options.signal)
+  let told = tell(startProgress(delivery.id), mark === null ? [] : [mark], false)
+  if (mark !== null) yield told
+  if (told.progress.end !== null) return
+  for await (const { events, caughtUp } of openBatches(transport, session.id, { ...options, after })) {
+    told = tell(told.progress, events, caughtUp)
+    yield told
+    if (told.progress.end !== null) return
+  }
+  throw new PerdureError('TURN_MISSING', `the log of ${session.id} ended without the end of the turn of ${delivery.id}`)
+}
+
+function tell(before: TurnProgress, all: readonly SessionEvent[], caughtUp: boolean): Told {
+  let progress = before
+  const events: SessionEvent[] = []
+  for (const event of all) {
+    const next = progress.end === null ? advanceProgress(progress, event) : null
     if (next === null) continue
     progress = next
-    yield { event, progress }
-    if (progress.end !== null) return
+    events.push(event)
   }
-  throw new PerdureError('TURN_MISSING', `the log of ${acceptance.session.id} ended without the end of the turn of ${progress.deliveryId}`)
+  return { events, progress, caughtUp }
 }
 
 /** Where to begin to follow (H3). */
@@ -62,15 +79,6 @@ interface Origin {
   readonly after: string | undefined
 }
 const FROM_START: Origin = { mark: null, after: undefined }
-
-async function* continueFrom(
-  transport: Transport,
-  sessionId: string,
-  { origin, options }: { readonly origin: Origin; readonly options: EventStreamOptions },
-): AsyncGenerator<SessionEvent, void, undefined> {
-  if (origin.mark !== null) yield origin.mark
-  yield* openEvents(transport, sessionId, { ...options, after: origin.after })
-}
 
 async function findOrigin<Session extends { readonly id: string }>(
   transport: Transport,

@@ -1,6 +1,6 @@
 /** What a conversation is made of, as messages.ts folds it. */
-import type { FinishReason } from './generated/operations.js'
-import type { Failure, Principal, TokenUsage } from './generated/session-events.js'
+import type { ApprovalDecision, FinishReason, InputRequestKind } from './generated/operations.js'
+import type { Failure, InputOption, Principal, TokenUsage } from './generated/session-events.js'
 
 export interface UserMessage {
   readonly role: 'user'
@@ -51,8 +51,8 @@ export interface ToolPart {
   readonly attempt: number
   readonly name: string
   readonly label: string | null
-  /** `abandoned`: its worker died while it ran; it may have taken effect. */
-  readonly status: 'streaming' | 'requested' | 'running' | 'completed' | 'failed' | 'denied' | 'cancelled' | 'abandoned'
+  /** `waiting-…`: before somebody has answered its `request`. `abandoned`: its worker died while it ran; it may have taken effect. */
+  readonly status: 'streaming' | 'requested' | WaitingStatus | 'running' | 'completed' | 'failed' | 'denied' | 'cancelled' | 'abandoned'
   /** The raw arguments as they stream; whole in `input` once requested. */
   readonly inputText: string
   readonly input: unknown
@@ -62,6 +62,39 @@ export interface ToolPart {
   readonly output: unknown
   readonly error: Failure | null
   readonly durationMs: number | null
+  /** What people were asked about it, last; null: nothing. */
+  readonly request: AskedRequest | null
+}
+export type WaitingStatus = 'waiting-for-approval' | 'waiting-for-input' | 'waiting-for-authorization'
+
+/** What people were asked: an open one is answered by its id, with `session.respond`. */
+export interface AskedRequest {
+  readonly id: string
+  readonly kind: InputRequestKind
+  /** `cancelled`: it was withdrawn. */
+  readonly status: 'open' | 'answered' | 'cancelled' | 'expired'
+  readonly prompt: string
+  /** Of questions and limits; approvals and sign-ins take a decision. */
+  readonly options: readonly InputOption[]
+  readonly minSelections: number
+  readonly maxSelections: number
+  /** Whether words of one's own are an answer. */
+  readonly allowsText: boolean
+  /** Empty: whom the turn serves. */
+  readonly reviewers: readonly string[]
+  /** Where to sign in. */
+  readonly url: string | null
+  readonly expiresAt: string | null
+  /** What an approval or a sign-in came to. */
+  readonly decision: ApprovalDecision | null
+  /** The answer to anything else. */
+  readonly optionIds: readonly string[]
+  readonly text: string | null
+  readonly json: unknown
+  /** Who answered; null: nobody. */
+  readonly by: Principal | null
+  /** In the words of who answered, or why nobody did. */
+  readonly reason: string | null
 }
 
 export type Message = UserMessage | AssistantMessage

@@ -2,16 +2,18 @@
  * The conversation as a fold of the session's events, for showing it: user messages, and one assistant message a step with its
  * parts. Pure: a state and an event give the next state, the same object when nothing changed.
  *
- * - M1 Idempotent: what was folded before changes nothing, so that a snapshot may overlap with the events that follow it.
+ * - M1 Idempotent: what was folded before changes nothing in the end, so that a snapshot may overlap with the events that follow it.
  * - M2 Convergent: streamed pieces are a preview. The event that completes a block, or requests a call, carries the whole and decides
  *   the place among the finished parts; who missed pieces, or joined in their middle, ends with the same state.
  * - M3 A piece adds what lies beyond the end of its block, and only without a hole, in the attempt that runs; it may come again, alone
  *   or joined with the next one.
  * - M4 The end of an attempt takes back what it left unfinished (STEP_RETRYING, STEP_INTERRUPTED).
+ * - M5 A clear starts the conversation over (CONTEXT_CLEARED).
  */
 import type { SessionEventType } from './generated/operations.js'
 import type { Failure, SessionEndReason, SessionEvent, TokenUsage, WaitReason } from './generated/session-events.js'
-import type { AssistantMessage, Message } from './message.js'
+import type { AskedRequest, AssistantMessage, Message } from './message.js'
+import { askOfCall, close, closeOfCall, isOpen, toAskedRequest, type RequestClosed, type RequestOpened } from './reduce-request.js'
 import { reduceStep } from './reduce-step.js'
 
 export interface TurnState {
@@ -21,6 +23,8 @@ export interface TurnState {
   readonly status: 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
   /** What a waiting turn waits for. */
   readonly waitingOn: WaitReason | null
+  /** What the turn itself asked people, last: whether to go on over a budget. What is asked about a call is at its part. */
+  readonly request: AskedRequest | null
   readonly error: Failure | null
   readonly reason: string | null
   readonly usage: TokenUsage | null
@@ -43,6 +47,7 @@ export const MESSAGE_EVENT_TYPES = [
   'SESSION_COMPLETED',
   'SESSION_FAILED',
   'SESSION_CANCELLED',
+  'CONTEXT_CLEARED',
   'TURN_STARTED',
   'TURN_WAITING',
   'TURN_RESUMED',
@@ -60,6 +65,13 @@ export const MESSAGE_EVENT_TYPES = [
   'LLM_TOOL_INPUT',
   'MESSAGE_COMPLETED',
   'REASONING_COMPLETED',
+  'APPROVAL_REQUESTED',
+  'APPROVAL_RESOLVED',
+  'APPROVAL_CANCELLED',
+  'INPUT_REQUESTED',
+  'INPUT_RESOLVED',
+  'AUTHORIZATION_REQUIRED',
+  'AUTHORIZATION_COMPLETED',
   'TOOL_CALL_REQUESTED',
   'TOOL_CALL_START',
   'TOOL_CALL_PROGRESS',
@@ -104,6 +116,17 @@ export function reduceMessages(state: MessagesState, event: SessionEvent): Messa
     case 'SESSION_FAILED':
     case 'SESSION_CANCELLED':
       return state.end === null ? { ...state, end: { status: SESSION_ENDS[event.type], reason: event.reason, error: event.error } } : state
+    case 'CONTEXT_CLEARED':
+      return state.messages.length + state.turns.length === 0 ? state : { ...NOTHING, end: state.end }
+    case 'APPROVAL_REQUESTED':
+    case 'INPUT_REQUESTED':
+    case 'AUTHORIZATION_REQUIRED':
+      return openRequest(state, event)
+    case 'APPROVAL_RESOLVED':
+    case 'APPROVAL_CANCELLED':
+    case 'INPUT_RESOLVED':
+    case 'AUTHORIZATION_COMPLETED':
+      return closeRequest(state, event)
     default:
       return changeStep(state, event)
   }
@@ -124,7 +147,24 @@ function changeTurn(state: MessagesState, id: string | null, change: (turn: Turn
 }
 
 function newTurn(id: string): TurnState {
-  return { id, number: null, status: 'running', waitingOn: null, error: null, reason: null, usage: null }
+  return { id, number: null, status: 'running', waitingOn: null, request: null, error: null, reason: null, usage: null }
+}
+
+function openRequest(state: MessagesState, event: RequestOpened): MessagesState {
+  const request = toAskedRequest(event)
+  if (event.callId !== null) return withMessages(state, askOfCall(state.messages, event.callId, request))
+  return changeTurn(state, event.turnId, (turn) => (turn.request?.id === request.id ? turn : { ...turn, request }))
+}
+
+function closeRequest(state: MessagesState, event: RequestClosed): MessagesState {
+  const at = state.turns.findIndex(({ request }) => isOpen(request, event))
+  const turn = state.turns[at]
+  if (turn === undefined) return withMessages(state, closeOfCall(state.messages, event))
+  return { ...state, turns: state.turns.with(at, { ...turn, request: close(turn.request, event) }) }
+}
+
+function withMessages(state: MessagesState, messages: readonly Message[]): MessagesState {
+  return messages === state.messages ? state : { ...state, messages }
 }
 
 function changeStep(state: MessagesState, event: SessionEvent): MessagesState {

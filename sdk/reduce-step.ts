@@ -79,7 +79,7 @@ function newPart(piece: Piece, attempt: number): MessagePart {
 
 function newCall({ callId, name }: { readonly callId: string; readonly name: string }, attempt: number): ToolPart {
   const nothing = { inputText: '', input: null, inputError: null, progress: null, output: null, error: null, durationMs: null }
-  return { type: 'tool', id: callId, attempt, name, label: null, status: 'requested', ...nothing }
+  return { type: 'tool', id: callId, attempt, name, label: null, status: 'requested', ...nothing, request: null }
 }
 
 function streamedText(part: MessagePart): string {
@@ -109,7 +109,7 @@ function changeCall(message: AssistantMessage, unknown: ToolPart, change: (call:
 
 const CALL_STATUS = {
   REQUESTED: 'requested',
-  WAITING_FOR_APPROVAL: 'requested',
+  WAITING_FOR_APPROVAL: 'waiting-for-approval',
   RUNNING: 'running',
   WAITING: 'running',
   COMPLETED: 'completed',

@@ -1,4 +1,5 @@
 /** A session by its id: what one can tell it, read of it and follow. Making one makes no request. */
+import { toReceipt, type ActOptions, type CallOptions, type DeliverOptions, type DeliveryReceipt } from './delivery.js'
 import { toProblemError } from './errors.js'
 import { openBatches, openEvents, type EventBatch, type EventStreamOptions } from './event-stream.js'
 import type { Acceptance } from './follow-turn.js'
@@ -9,6 +10,7 @@ import {
   CompactDocument,
   EndDocument,
   GetSessionDocument,
+  ListSessionRequestsDocument,
   ListTurnsDocument,
   ReleaseAddressDocument,
   SendDocument,
@@ -16,11 +18,7 @@ import {
   UpdateSessionDocument,
 } from './generated/documents.js'
 import type {
-  CancelMutation,
-  ClearMutation,
-  CompactMutation,
-  DeliveryFieldsFragment,
-  EndMutation,
+  InputRequestStatus,
   SendInput,
   SessionFieldsFragment,
   TranscriptQuery,
@@ -29,33 +27,20 @@ import type {
 } from './generated/operations.js'
 import type { SessionEvent } from './generated/session-events.js'
 import { followMessages, type FollowMessagesOptions } from './follow-messages.js'
+import { createInputRequest, type InputRequest } from './input-request.js'
 import type { MessagesState } from './messages.js'
 import { createPages, type Pages } from './pages.js'
+import { respond, type Answer, type RespondOptions } from './respond.js'
 import type { Transport } from './transport.js'
 import { createTurnHandle, type TurnHandle } from './turn.js'
 
 /** What a session is, as it was when it was read. */
 export interface SessionInfo extends SessionFieldsFragment {}
 export interface TurnInfo extends TurnFieldsFragment {}
-/** What became of a cancel or an end. */
-export interface DeliveryReceipt {
-  readonly delivery: DeliveryFieldsFragment
-  readonly duplicate: boolean
-}
 export type TranscriptMessage = NonNullable<TranscriptQuery['session']>['transcript'][number]
 export type OutgoingMessage = string | { readonly text: string }
 
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined
-}
-export interface DeliverOptions extends CallOptions {
-  /**
-   * Whoever sends the same key again gets the first delivery, whatever became of it. Default: a new key for each call, so that
-   * the SDK's own repeats of a lost request deliver once; bring your own to be as safe across restarts of your program.
-   */
-  readonly idempotencyKey?: string | undefined
-}
-export interface SendOptions extends DeliverOptions {
+export interface SendOptions extends ActOptions {
   /** What to do while a turn is open: STEER (default) joins it, as soon as the server can; QUEUE waits for its end. */
   readonly turnPolicy?: TurnPolicy | undefined
 }
@@ -64,6 +49,13 @@ export interface Session {
   readonly id: string
   /** Delivers a message. Returns at once; the handle tells of the acceptance and of the turn. */
   send(message: OutgoingMessage, options?: SendOptions): TurnHandle<Session>
+  /**
+   * Answers what the session asks of people, all of it or nothing. Throws RequestNotPendingError, with the first answers, when one of the
+   * requests is not open any more, and ForbiddenError for who may not answer. A turn that waited goes on: ask it for its result again.
+   */
+  respond(answers: readonly Answer[], options?: RespondOptions): Promise<DeliveryReceipt>
+  /** What it asks of people, oldest first. Default: only what is open. */
+  requests(options?: CallOptions & { readonly status?: InputRequestStatus | readonly InputRequestStatus[] }): Pages<InputRequest>
   /** Follows the log from a cursor on, across reconnects, without loss or repeat. Stopping to listen never stops the agent. */
   events(options?: EventStreamOptions): AsyncIterableIterator<SessionEvent>
   /** The same in batches: events of whole commits, with the cursor after them. */
@@ -100,6 +92,13 @@ export function createSession(transport: Transport, id: string): Session {
   const session: Session = {
     id,
     send: (message, options = {}) => sendMessage(transport, { session: id }, message, options),
+    respond: (answers, options) => respond(transport, id, answers, options),
+    requests: ({ signal, status = 'PENDING' } = {}) =>
+      createPages(async (after) => {
+        const found = (await transport.request(ListSessionRequestsDocument, { id, status, after: after ?? null }, { signal })).session
+        const { nodes, pageInfo } = found?.requests ?? NO_PAGE
+        return { nodes: nodes.map((info) => createInputRequest(transport, info)), pageInfo }
+      }),
     events: (options) => openEvents(transport, id, options),
     batches: (options) => openBatches(transport, id, options),
     messages: (options) => followMessages(transport, id, options),
@@ -157,21 +156,14 @@ export function sendMessage(
   message: OutgoingMessage,
   options: SendOptions,
 ): TurnHandle<Session> {
-  const { signal, turnPolicy = 'STEER', idempotencyKey = transport.runtime.newKey() } = options
+  const { signal, actor, turnPolicy = 'STEER', idempotencyKey = transport.runtime.newKey() } = options
   const text = typeof message === 'string' ? message : message.text
   const accept = async (): Promise<Acceptance<Session>> => {
-    const variables = { input: { to, message: { text }, turnPolicy, idempotencyKey } }
+    const variables = { input: { to, message: { text }, turnPolicy, idempotencyKey, ...(actor !== undefined && { actor }) } }
     const { send: result } = await transport.request(SendDocument, variables, { signal })
     if (result.__typename !== 'SendPayload') throw toProblemError(result)
     const { delivery, created, duplicate } = result
     return { session: createSession(transport, result.delivery.sessionId), delivery, created, duplicate }
   }
   return createTurnHandle(transport, { accepted: accept(), signal })
-}
-
-type Handed = CancelMutation['cancel'] | ClearMutation['clear'] | CompactMutation['compact'] | EndMutation['end']
-
-function toReceipt(result: Handed): DeliveryReceipt {
-  if (result.__typename !== 'DeliveryPayload') throw toProblemError(result)
-  return { delivery: result.delivery, duplicate: result.duplicate }
 }

@@ -32,6 +32,8 @@ export interface RequestOptions {
 export interface SubscribeOptions {
   readonly signal: AbortSignal | undefined
   readonly idleTimeoutMs: number
+  /** Called when the server has taken the subscription: what changes from here on is told. */
+  readonly onOpen?: (() => void) | undefined
 }
 
 export interface Transport {
@@ -117,6 +119,7 @@ async function* subscribeOnce<Result>(
         status: response.status,
       })
     }
+    how.onOpen?.()
     for await (const event of orLost(readSse(response.body, idle), link.signal)) {
       if (event.event === 'complete') return
       if (event.event === 'next') yield readResult<Result>({ url: options.url, status: response.status, isJson: true, text: event.data })

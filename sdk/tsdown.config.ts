@@ -8,6 +8,8 @@ export default defineConfig({
   platform: 'neutral',
   target: 'es2023',
   dts: true,
+  // The types have them; engines do not read them.
+  outputOptions: { comments: { jsdoc: false } },
   clean: true,
   copy: ['../schema.graphql'],
 })

@@ -9,12 +9,14 @@ export interface TurnProgress {
   readonly number: number | null
   /** The newest finished text of the agent. */
   readonly text: string | null
+  /** Nothing of it runs, and people are waited for. Null: not known, for a delivery that joined it. */
+  readonly asks: boolean | null
   /** What ended it. */
   readonly end: TurnCompleted | TurnFailed | TurnCancelled | DeliverySettled | null
 }
 
 export function startProgress(deliveryId: string): TurnProgress {
-  return { deliveryId, turnId: null, number: null, text: null, end: null }
+  return { deliveryId, turnId: null, number: null, text: null, asks: null, end: null }
 }
 
 /** The progress after an event; null when the event is of something else. */
@@ -27,6 +29,10 @@ export function advanceProgress(progress: TurnProgress, event: SessionEvent): Tu
   switch (event.type) {
     case 'MESSAGE_COMPLETED':
       return { ...named, text: event.text }
+    case 'TURN_WAITING':
+      return { ...named, asks: event.on === 'INPUT' || event.on === 'APPROVAL' || event.on === 'AUTHORIZATION' }
+    case 'TURN_RESUMED':
+      return { ...named, asks: false }
     case 'TURN_COMPLETED':
     case 'TURN_FAILED':
     case 'TURN_CANCELLED':
@@ -41,7 +47,8 @@ function nameTurn(progress: TurnProgress, event: SessionEvent): TurnProgress {
   if (progress.turnId !== null) return progress
   switch (event.type) {
     case 'TURN_STARTED':
-      return event.deliveries.includes(progress.deliveryId) ? { ...progress, turnId: event.turnId, number: event.number } : progress
+      if (!event.deliveries.includes(progress.deliveryId)) return progress
+      return { ...progress, turnId: event.turnId, number: event.number, asks: false }
     case 'MESSAGE_RECEIVED':
       return event.delivery === progress.deliveryId ? { ...progress, turnId: event.turnId } : progress
     case 'DELIVERY_SETTLED':

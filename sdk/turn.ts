@@ -5,26 +5,32 @@ import { followTurn, MARKS, type Acceptance } from './follow-turn.js'
 import { GetTurnDocument } from './generated/documents.js'
 import type { SessionEventType } from './generated/operations.js'
 import type { Failure, SessionEvent, TokenUsage } from './generated/session-events.js'
+import type { InputRequest } from './input-request.js'
+import { loadWait } from './load-wait.js'
 import { linkAbort, toError, untilAborted } from './runtime.js'
 import type { Transport } from './transport.js'
 import type { TurnProgress } from './turn-progress.js'
 
-interface TurnOutcome {
+interface TurnFacts {
   readonly turnId: string
   /** Counts the session's turns from 1. */
   readonly number: number
   /** What the agent answered; for a turn that did not complete, the last that it had said. */
   readonly text: string
+}
+interface TurnOutcome extends TurnFacts {
   readonly usage: TokenUsage
   /** From start to end on the wall clock. */
   readonly latencyMs: number
 }
 
-/** How it went. A turn that failed is a result too: `status` tells. */
+/** How it went, or what it waits for. A turn that failed is a result too: `status` tells. */
 export type TurnResult =
   | (TurnOutcome & { readonly status: 'completed' })
   | (TurnOutcome & { readonly status: 'failed'; readonly error: Failure | null })
   | (TurnOutcome & { readonly status: 'cancelled'; readonly reason: string | null })
+  /** Nothing of it runs before people have answered; at least one request is open. Answer, then ask for the result again. */
+  | (TurnFacts & { readonly status: 'waiting'; readonly requests: readonly InputRequest[] })
   /** The message never became part of a turn: the session ended before, or it was dropped from the queue. */
   | { readonly status: 'rejected'; readonly deliveryId: string; readonly reason: string | null }
 
@@ -33,6 +39,8 @@ export interface ResultOptions {
   readonly signal?: AbortSignal | undefined
   /** How long to wait, milliseconds; then TimeoutError, and the turn goes on. Default: as long as it takes. */
   readonly timeoutMs?: number | undefined
+  /** True: does not stop where the turn waits for people, for whom others ask. Default false. */
+  readonly throughWaits?: boolean | undefined
 }
 
 /**
@@ -42,7 +50,10 @@ export interface ResultOptions {
 export interface TurnHandle<Session> extends AsyncIterable<SessionEvent> {
   /** Resolves when the message is durable. Rejects with a ProblemError when the server refuses it. */
   readonly accepted: Promise<Acceptance<Session>>
-  /** Waits for the turn's end, across reconnects. */
+  /**
+   * Waits until the turn has ended, or waits for people; across reconnects. Asked again it goes on with the same turn: to its end, to
+   * its next wait, or to what is still open of this one.
+   */
   result(options?: ResultOptions): Promise<TurnResult>
 }
 
@@ -50,6 +61,8 @@ export interface TurnHandle<Session> extends AsyncIterable<SessionEvent> {
 const RESULT_TYPES = [
   ...MARKS,
   'MESSAGE_COMPLETED',
+  'TURN_WAITING',
+  'TURN_RESUMED',
   'TURN_COMPLETED',
   'TURN_FAILED',
   'TURN_CANCELLED',
@@ -71,16 +84,16 @@ export function createTurnHandle<Session extends { readonly id: string }>(transp
     accepted: sent.accepted,
     [Symbol.asyncIterator]: () =>
       closing(sent.signal, async function* (signal) {
-        for await (const { event } of followTurn(transport, await sent.accepted, { signal })) yield event
+        for await (const { events } of followTurn(transport, await sent.accepted, { signal })) yield* events
       }),
-    async result({ signal, timeoutMs } = {}) {
+    async result({ signal, timeoutMs, throughWaits = false } = {}) {
       const fromSend = linkAbort(sent.signal)
       const link = linkAbort(signal)
       fromSend.signal.addEventListener('abort', () => link.abort(toError(fromSend.signal.reason)))
       const expire = (): void => link.abort(new TimeoutError('the turn', timeoutMs ?? 0))
       const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs)
       try {
-        return await untilAborted(readResult(transport, sent.accepted, link.signal), link.signal)
+        return await untilAborted(readResult(transport, sent.accepted, { signal: link.signal, throughWaits }), link.signal)
       } finally {
         clearTimeout(timer)
         fromSend.release()
@@ -90,13 +103,31 @@ export function createTurnHandle<Session extends { readonly id: string }>(transp
   }
 }
 
+interface Reading {
+  readonly signal: AbortSignal
+  readonly throughWaits: boolean
+}
+
+/** What the log says of a wait may be answered already: who is still waited for is asked, when all that is recorded was read. */
 async function readResult<Session extends { readonly id: string }>(
   transport: Transport,
   accepted: Promise<Acceptance<Session>>,
-  signal: AbortSignal,
+  { signal, throughWaits }: Reading,
 ): Promise<TurnResult> {
+  const acceptance = await accepted
   let progress: TurnProgress | null = null
-  for await (const told of followTurn(transport, await accepted, { signal, types: RESULT_TYPES })) progress = told.progress
+  // Of a turn that was joined, until it is known.
+  let mayAsk = true
+  for await (const told of followTurn(transport, acceptance, { signal, types: RESULT_TYPES })) {
+    progress = told.progress
+    const { turnId, asks, text, end } = progress
+    if (throughWaits || !told.caughtUp || turnId === null || end !== null || !(asks ?? mayAsk)) continue
+    const wait = await loadWait(transport, { session: acceptance.session.id, turn: turnId }, signal)
+    if (wait === null) throw noTurn(turnId)
+    const { requests } = wait
+    if (requests.length > 0) return { status: 'waiting', turnId, number: progress.number ?? wait.number, text: text ?? '', requests }
+    mayAsk = wait.isWaiting
+  }
   return toResult(transport, progress, signal)
 }
 
@@ -121,5 +152,9 @@ async function toResult(transport: Transport, progress: TurnProgress | null, sig
 async function loadNumber(transport: Transport, turnId: string, signal: AbortSignal): Promise<number> {
   const { node } = await transport.request(GetTurnDocument, { id: turnId }, { signal, maxAttempts: Infinity })
   if (node?.__typename === 'Turn') return node.number
-  throw toProblemError({ __typename: 'NotFoundError', code: 'NOT_FOUND', message: `there is no turn ${turnId}`, id: turnId })
+  throw noTurn(turnId)
+}
+
+function noTurn(id: string): Error {
+  return toProblemError({ __typename: 'NotFoundError', code: 'NOT_FOUND', message: `there is no turn ${id}`, id })
 }

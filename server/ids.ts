@@ -14,6 +14,7 @@ export type CallId = Id<'call'>
 export type DeliveryId = Id<'dlv'>
 export type BlockId = Id<'blk'>
 export type WorkerId = Id<'wrk'>
+export type RequestId = Id<'req'>
 
 export type IdPrefix = 'ses' | 'turn' | 'stp' | 'call' | 'dlv' | 'blk' | 'wrk' | 'req' | 'err'
 

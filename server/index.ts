@@ -1,4 +1,6 @@
 /** What an author imports from `perdure`. */
+export type { ApprovalPolicy, ApprovalRule, ApprovalVerdict, AskOptions } from './agents/approval.js'
+export { askUser, type AskUserOptions } from './agents/ask-user.js'
 export { defineAgent, type Agent, type AgentOptions } from './agents/define-agent.js'
 export { defineState } from './agents/define-state.js'
 export { defineTool } from './agents/define-tool.js'
@@ -15,6 +17,6 @@ export type { Conversation, Script, ScriptedAnswer, ScriptedReply } from './mode
 export { scripted, scriptedFailure, type ScriptedOptions } from './models/scripted.js'
 export type { Hook, Hooks } from './session/hooks.js'
 export type { ModelChunk, ModelClient, ModelRequest } from './session/model.js'
-export type { AgentLimits, HookContext, ToolContext } from './session/ports.js'
+export type { AgentLimits, ApprovalContext, HookContext, ToolContext } from './session/agent-port.js'
 export type { Principal } from './session/principal.js'
 export type { State, StateAccess } from './session/state.js'

@@ -1,12 +1,14 @@
 /** Checks a tool's definition, and makes of it what the heart runs (ToolPort). */
 import { PerdureError, type Json } from '../errors.js'
-import type { ToolContext } from '../session/ports.js'
+import type { ToolContext } from '../session/agent-port.js'
 import { readMessage, toJson } from '../session/perform/to-json.js'
+import { compilePolicy } from './approval.js'
 import type { CompiledTool, ToolOptions } from './tool.js'
 import { isRecord, refuseUnknownOptions } from './loose-options.js'
 import { toSchema, type Parsed, type Schema, type SchemaLike } from './schema.js'
 
-const OPTIONS = ['description', 'input', 'output', 'execute', 'idempotent', 'sequential', 'label', 'timeoutMs'] as const
+const OPTIONS = ['description', 'input', 'output', 'execute', 'idempotent', 'sequential', 'approval', 'label', 'timeoutMs'] as const
+const APPROVAL_KINDS = { never: 'NEVER', once: 'ONCE', always: 'ALWAYS' } as const
 const MAX_LABEL = 200
 
 /** Throws PerdureError TOOL_INVALID, its message beginning with `owner`. */
@@ -19,8 +21,12 @@ export function compileTool<Input, Result, Output>(owner: string, options: ToolO
   checkOptions(options, refuse)
   const input = readSchema(options.input, 'input', refuse)
   const output = options.output === undefined ? null : readSchema<Output>(options.output, 'output', refuse)
+  const { approval = 'never' } = options
   return {
     description: options.description,
+    kind: 'FUNCTION',
+    policy: compilePolicy(approval, (value) => readInput(input, value), refuse),
+    approvalKind: typeof approval === 'function' ? 'CONDITIONAL' : APPROVAL_KINDS[approval],
     inputSchema: input.json,
     outputSchema: output?.json ?? null,
     idempotent: options.idempotent ?? false,
@@ -29,13 +35,19 @@ export function compileTool<Input, Result, Output>(owner: string, options: ToolO
     label: (value) => toLabel(options.label, input, value),
     check: async (value) => checkInput(input, value),
     run: async (value, context, progress) => {
-      const parsed = await input.parse(value)
-      if (!parsed.ok) throw new PerdureError('TOOL_INPUT_INVALID', `the arguments do not fit this tool any more: ${parsed.problem}`)
+      const parsed = await readInput(input, value)
       context.signal.throwIfAborted()
-      const result = await settle(await options.execute(parsed.value, context), context, progress)
+      const result = await settle(await options.execute(parsed, context), context, progress)
       return output === null ? result : checkOutput(output, result)
     },
   }
+}
+
+/** The arguments were checked when they were asked for; by now the tool may be another one. */
+async function readInput<Input>(schema: Schema<Input>, value: Json): Promise<Input> {
+  const parsed = await schema.parse(value)
+  if (parsed.ok) return parsed.value
+  throw new PerdureError('TOOL_INPUT_INVALID', `the arguments do not fit this tool any more: ${parsed.problem}`)
 }
 
 type Refuse = (problem: string) => never

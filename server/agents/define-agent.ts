@@ -1,9 +1,11 @@
 import { PerdureError } from '../errors.js'
 import type { ModelClient } from '../session/model.js'
-import type { AgentLimits } from '../session/ports.js'
+import type { AgentLimits } from '../session/agent-port.js'
 import { WIRE_NAMES } from '../session/events.js'
 import { HOOKED_TYPES, type Hooks } from '../session/hooks.js'
 import { SESSION_MODES, type SessionMode } from '../session/session.js'
+import { checkRules, type ApprovalRule } from './approval.js'
+import { readLimits } from './limits.js'
 import { isTool, type CompiledTool, type Tool } from './tool.js'
 import { isRecord, refuseUnknownOptions } from './loose-options.js'
 
@@ -23,6 +25,8 @@ export interface AgentOptions {
   readonly mode?: SessionMode
   /** By the name that the model calls: letters, digits, `_` and `-`, at most 64. */
   readonly tools?: Readonly<Record<string, Tool>>
+  /** Calls that somebody has to allow before they run, e.g. `[{ tool: 'refund_*', when: ({ input }) => input.amount > 100, reviewers: ['role:manager'] }]`. */
+  readonly approvals?: readonly ApprovalRule[]
   /**
    * Told of what was recorded, by the name of the event, e.g. `{ 'turn.completed': (event, { session }) => … }`: at most once for each event, after it
    * is durable, in the process that recorded it. It observes: nothing waits for it, and what it throws is logged.
@@ -30,7 +34,8 @@ export interface AgentOptions {
   readonly hooks?: Hooks
   /**
    * Defaults: 200 model calls a turn, 30 minutes of active time a turn, 10 seconds for tools to answer a cancel, 30 days that a session
-   * may be idle (`sessionTimeoutMs`; null: for ever).
+   * may be idle (`sessionTimeoutMs`; null: for ever). No budget of tokens or dollars: with one, whoever crosses it is asked whether to go on
+   * with as much again.
    */
   readonly limits?: Partial<AgentLimits>
 }
@@ -48,16 +53,10 @@ export interface Agent {
   readonly tools: ReadonlyMap<string, CompiledTool>
   readonly limits: AgentLimits
   readonly hooks: Hooks
+  readonly approvals: readonly ApprovalRule[]
 }
 
-export const DEFAULT_LIMITS: AgentLimits = {
-  maxIterationsPerTurn: 200,
-  turnTimeoutMs: 30 * 60_000,
-  cancelGraceMs: 10_000,
-  sessionTimeoutMs: 30 * 24 * 3600_000,
-}
-
-const OPTIONS = ['name', 'description', 'model', 'instructions', 'mode', 'tools', 'hooks', 'limits'] as const
+const OPTIONS = ['name', 'description', 'model', 'instructions', 'mode', 'tools', 'approvals', 'hooks', 'limits'] as const
 const AGENT_NAME = /^[a-z][a-z0-9-]{0,63}$/
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/
 
@@ -92,8 +91,9 @@ export function defineAgent(options: AgentOptions): Agent {
     instructions: options.instructions,
     mode: options.mode ?? 'CONVERSATION',
     tools: compileTools(name, options.tools ?? {}, refuse),
-    limits: toLimits(options.limits ?? {}, refuse),
+    limits: readLimits(options.limits ?? {}, refuse),
     hooks: checkHooks(options.hooks ?? {}, refuse),
+    approvals: checkRules(options.approvals ?? [], refuse),
   })
 }
 
@@ -154,26 +154,4 @@ function checkHooks(hooks: Hooks, refuse: Refuse): Hooks {
     if (typeof hook !== 'function') refuse(`hooks: "${name}" must be a function of (event, { session, log })`)
   }
   return hooks
-}
-
-function toLimits(given: Partial<AgentLimits>, refuse: Refuse): AgentLimits {
-  if (!isRecord(given)) refuse('limits must be an object, e.g. limits: { maxIterationsPerTurn: 20 }')
-  refuseUnknownOptions(given, Object.keys(DEFAULT_LIMITS), (problem) => refuse(`limits: ${problem}`))
-  const read = (key: Exclude<keyof AgentLimits, 'sessionTimeoutMs'>, least: number): number => {
-    const value = given[key] ?? DEFAULT_LIMITS[key]
-    if (Number.isSafeInteger(value) && value >= least) return value
-    return refuse(`limits.${key} must be a whole number of at least ${String(least)}, not ${String(value)}`)
-  }
-  return {
-    maxIterationsPerTurn: read('maxIterationsPerTurn', 1),
-    turnTimeoutMs: read('turnTimeoutMs', 1),
-    cancelGraceMs: read('cancelGraceMs', 0),
-    sessionTimeoutMs: readTimeout(given.sessionTimeoutMs, refuse),
-  }
-}
-
-function readTimeout(given: number | null | undefined, refuse: Refuse): number | null {
-  if (given === null || given === undefined) return given === null ? null : DEFAULT_LIMITS.sessionTimeoutMs
-  if (Number.isSafeInteger(given) && given >= 1) return given
-  return refuse(`limits.sessionTimeoutMs must be a whole number of at least 1, or null for never, not ${String(given)}`)
 }

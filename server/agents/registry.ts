@@ -1,9 +1,11 @@
 /** The agents of one deployment, each with its model, ready for sessions to be driven. A value: it starts nothing and never changes. */
 import { PerdureError } from '../errors.js'
 import type { ModelClient } from '../session/model.js'
-import type { AgentLimits, AgentPort, ToolPort } from '../session/ports.js'
+import type { AgentLimits, AgentPort, ToolPort, Verdict } from '../session/agent-port.js'
+import type { ApprovalDecision } from '../session/requests.js'
 import type { SessionMode } from '../session/session.js'
 import type { JsonObject } from '../session/perform/to-json.js'
+import { rulesFor, toReviewer, type ApprovalRule } from './approval.js'
 import type { Agent } from './define-agent.js'
 import { toNotify } from './hook-codec.js'
 import type { CompiledTool } from './tool.js'
@@ -26,13 +28,23 @@ export interface AgentDescription {
   readonly model: string
   readonly mode: SessionMode
   readonly tools: readonly ToolDescription[]
+  readonly approvalRules: readonly ApprovalRuleDescription[]
   readonly limits: AgentLimits
+}
+export interface ApprovalRuleDescription {
+  readonly tool: string
+  readonly description: string | null
+  readonly reviewers: readonly string[]
+  readonly expiresAfterMs: number | null
+  readonly onExpire: ApprovalDecision
 }
 export interface ToolDescription {
   readonly name: string
   readonly description: string
   readonly inputSchema: JsonObject
   readonly outputSchema: JsonObject | null
+  readonly kind: CompiledTool['kind']
+  readonly approval: CompiledTool['approvalKind']
   readonly idempotent: boolean
 }
 
@@ -55,9 +67,23 @@ export function createRegistry(agents: readonly Agent[], resolveModel: ResolveMo
 }
 
 function toAgentPort(agent: Agent, model: ModelClient): AgentPort {
-  const tools = new Map<string, ToolPort>([...agent.tools].map(([name, tool]) => [name, { ...tool, name }]))
+  const tools = new Map<string, ToolPort>([...agent.tools].map(([name, tool]) => [name, toToolPort(name, tool, agent.approvals)]))
   const port = { name: agent.name, mode: agent.mode, model, tools, limits: agent.limits, instructions: () => readInstructions(agent) }
   return Object.keys(agent.hooks).length === 0 ? port : { ...port, notify: toNotify(agent.hooks) }
+}
+
+/** A rule that asks comes before the leave of the tool's own policy; what that denies stays denied. */
+function toToolPort(name: string, { policy, approvalKind: _, kind: __, ...tool }: CompiledTool, rules: readonly ApprovalRule[]): ToolPort {
+  const rule = tool.question === undefined ? rulesFor(name, rules) : null
+  if (policy === null && rule === null) return { ...tool, name }
+  const approval: ToolPort['approval'] = async (context) => {
+    const label = tool.label(context.input) ?? name
+    const own: Verdict = policy === null ? { kind: 'allow' } : await policy(context, label)
+    if (own.kind === 'deny' || rule === null) return own
+    const ruled = await rule(context, label)
+    return ruled.kind === 'allow' ? own : ruled
+  }
+  return { ...tool, name, approval }
 }
 
 function readInstructions(agent: Agent): string | Promise<string> {
@@ -73,11 +99,19 @@ function checkInstructions(name: string, text: unknown): string {
 
 function describeAgent(agent: Agent, model: string): AgentDescription {
   const { name, description, mode, limits } = agent
+  const approvalRules = agent.approvals.map(describeRule)
   const tools = [...agent.tools].map(([toolName, tool]) => describeTool(toolName, tool))
-  return { id: `agt_${name}`, name, description, model, mode, tools, limits }
+  return { id: `agt_${name}`, name, description, model, mode, tools, approvalRules, limits }
 }
 
 function describeTool(name: string, tool: CompiledTool): ToolDescription {
-  const { description, inputSchema, outputSchema, idempotent } = tool
-  return { name, description, inputSchema, outputSchema, idempotent }
+  const { description, inputSchema, outputSchema, idempotent, kind, approvalKind: approval } = tool
+  return { name, description, inputSchema, outputSchema, kind, approval, idempotent }
+}
+
+function describeRule({ tool, description, reviewers, expiresAfterMs, onExpire }: ApprovalRule): ApprovalRuleDescription {
+  return {
+    ...{ tool, description: description ?? null, reviewers: (reviewers ?? []).map(toReviewer) },
+    ...{ expiresAfterMs: expiresAfterMs ?? null, onExpire: onExpire ?? 'DENY' },
+  }
 }

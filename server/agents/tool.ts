@@ -1,5 +1,6 @@
 /** What a tool is: as its author writes it, and as an agent has it. */
-import type { ToolContext, ToolPort } from '../session/ports.js'
+import type { ToolContext, ToolPort } from '../session/agent-port.js'
+import type { ApprovalPolicy, Judgement } from './approval.js'
 import type { JsonObject } from '../session/perform/to-json.js'
 import type { SchemaLike } from './schema.js'
 
@@ -34,6 +35,8 @@ export interface ToolOptions<Input, Result, Output> {
   readonly idempotent?: boolean
   /** True: never runs beside another call of the same step. Default false. */
   readonly sequential?: boolean
+  /** Whether a call has to be allowed before it runs. Default `never`. The rules of an agent ask beside it. */
+  readonly approval?: ApprovalPolicy<Input>
   /** What a person reads instead of the tool's name, e.g. `Looking up order 1042`. One that throws is left out. */
   readonly label?: string | ((input: Input) => string)
   /** How long one run may take, milliseconds; then its signal aborts and the call fails. Default: as long as the turn. */
@@ -41,7 +44,12 @@ export interface ToolOptions<Input, Result, Output> {
 }
 
 /** A tool as an agent has it: the port but for its name, and what is shown of it. */
-export interface CompiledTool extends Omit<ToolPort, 'name'> {
+export interface CompiledTool extends Omit<ToolPort, 'name' | 'approval'> {
+  readonly kind: 'FUNCTION' | 'BUILT_IN'
+  /** Null: it never asks. */
+  readonly policy: Judgement | null
+  /** The same, for people. */
+  readonly approvalKind: 'NEVER' | 'ONCE' | 'ALWAYS' | 'CONDITIONAL'
   readonly outputSchema: JsonObject | null
 }
 

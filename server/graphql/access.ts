@@ -13,29 +13,40 @@ export function hasScope(caller: Caller, scope: Scope): boolean {
 
 /**
  * The sessions that a caller may see: its own, those that accepted a delivery of it, and with `sessions:read-all` those of
- * its whole tenant. Without a scope to read: none.
+ * its whole tenant. Without a scope to read: none. To have answered what a session asked opens it to nobody: a reviewer sees the
+ * request only.
  */
 export function visibleTo(caller: Caller): Prisma.SessionWhereInput {
   const { tenant, id, kind } = caller
   if (hasScope(caller, 'sessions:read-all')) return { tenant }
   if (!hasScope(caller, 'sessions:read')) return { id: { in: [] } }
-  return { tenant, OR: [{ ownerId: id, ownerKind: kind }, { deliveries: { some: { byId: id, byKind: kind } } }] }
+  const delivered = { byId: id, byKind: kind, kind: { not: 'ANSWERS' } } as const
+  return { tenant, OR: [{ ownerId: id, ownerKind: kind }, { deliveries: { some: delivered } }] }
 }
 
-/** The caller as it is stored: without its scopes. */
+/** The caller as it is stored: without its scopes and roles. */
 export function toPrincipal({ tenant, id, kind, name }: Caller): Principal {
   return name === undefined ? { tenant, id, kind } : { tenant, id, kind, name }
 }
 
+/** What a caller may answer requests by, beside its name: its roles and scopes. An admin has every scope. */
+export function authorityWords({ roles = [], scopes }: Caller): readonly string[] {
+  const held = scopes.includes('admin') ? SCOPES : scopes
+  return [...roles.map((role) => `role:${role}`), ...held.map((scope) => `scope:${scope}`)]
+}
+
 /**
- * Who a request on the developer's own machine comes from: the header `x-perdure-principal: id[;role=…]`, or `developer`. Without a
- * role it may do everything; a role is one scope, so that a page can be seen through the eyes of somebody who may less. Null for a
- * request to another name than this machine's own: a foreign page that had its name point here.
+ * Who a request on the developer's own machine comes from: the header `x-perdure-principal: id[;role=…]`, or `developer`. Roles that are
+ * named like scopes leave it these scopes only, so that a page can be seen through the eyes of somebody who may less; without one it may do
+ * everything. Any other is a role of the caller's. Null for a request to another name than this machine's own: a foreign page that had its
+ * name point here.
  */
 export function developmentPrincipal(request: Request): Caller | null {
   if (!isLoopback(new URL(request.url).hostname)) return null
   const [id = '', ...parameters] = (request.headers.get('x-perdure-principal') ?? '').split(';').map((part) => part.trim())
-  const roles = parameters.flatMap((parameter) => (parameter.startsWith('role=') ? [parameter.slice('role='.length)] : []))
-  const scopes = roles.length === 0 ? SCOPES : SCOPES.filter((scope) => roles.includes(scope))
-  return { tenant: 'default', id: id === '' ? 'developer' : id, kind: 'USER', scopes }
+  const named = parameters.flatMap((parameter) => (parameter.startsWith('role=') ? [parameter.slice('role='.length).trim()] : []))
+  const some = SCOPES.filter((scope) => named.includes(scope))
+  const roles = named.filter((name) => name !== '' && !SCOPES.some((scope) => scope === name))
+  const who = { tenant: 'default', id: id === '' ? 'developer' : id, kind: 'USER', scopes: some.length === 0 ? SCOPES : some } as const
+  return roles.length === 0 ? who : { ...who, roles }
 }

@@ -14,7 +14,11 @@ export const SCOPES = [
 export type Scope = (typeof SCOPES)[number]
 
 /** Who asks, and what it may. */
-export type Caller = Principal & { readonly scopes: readonly Scope[] }
+export type Caller = Principal & {
+  readonly scopes: readonly Scope[]
+  /** In the application's own words, e.g. `manager`: what approval rules name as `role:manager`. Default: none. */
+  readonly roles?: readonly string[]
+}
 
 /** Says who sends a request; null refuses it with UNAUTHENTICATED. Asked again every minute while a subscription lasts. */
 export type Authenticate = (request: Request) => Caller | null | Promise<Caller | null>

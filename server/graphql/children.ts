@@ -3,7 +3,8 @@
  * resolvers of a request ask at once. Each parent's page is read from an index, by keyset; what is before it is never read.
  */
 import { Prisma, type PrismaClient } from '../generated/prisma/client.js'
-import type { Address, Delivery, Event, History, Step, ToolCall, Turn } from '../generated/prisma/client.js'
+import type { Address, Delivery, Event, History, Request, Step, ToolCall, Turn } from '../generated/prisma/client.js'
+import { isId, type IdPrefix } from '../ids.js'
 import { createBatch, type Batch } from './batch.js'
 import { readRows } from './column-codec.js'
 import { toPage, type Page, type PageArguments } from './page.js'
@@ -24,6 +25,8 @@ interface RelationRows {
   readonly eventsOfSession: Event
   readonly addressesOfSession: Address
   readonly historyOfSession: History
+  readonly requestsOfSession: Request
+  readonly requestsOfCall: Request
 }
 export type RelationName = keyof RelationRows
 
@@ -37,10 +40,12 @@ const RELATIONS: Readonly<Record<RelationName, Relation>> = {
   eventsOfSession: { table: 'event', parent: 'session_id', key: ['position'] },
   addressesOfSession: { table: 'address', parent: 'session_id', key: ['address'] },
   historyOfSession: { table: 'history', parent: 'session_id', key: ['epoch', 'position'] },
+  requestsOfSession: { table: 'request', parent: 'session_id', key: ['id'] },
+  requestsOfCall: { table: 'request', parent: 'tool_call_id', key: ['id'] },
 }
 
-/** The numbers of a row's key. */
-export type Key = readonly number[]
+/** The numbers of a row's key, or its id. */
+export type Key = readonly (number | string)[]
 
 export interface Children {
   /** Up to `limit + 1` rows of one parent, in the order of the page. `filter` is a condition on `child`. */
@@ -54,11 +59,12 @@ interface Ask {
 }
 type Row = Readonly<Record<string, unknown>>
 
-/** For one request. */
-export function createChildren(prisma: PrismaClient): Children {
+/** For one request. Nothing is told of what hangs on a session of `outlines`. */
+export function createChildren(prisma: PrismaClient, outlines: ReadonlySet<string>): Children {
   const batches = new Map<string, Batch<string, readonly Row[]>>()
   return {
     async load(name, parent, page, filter) {
+      if (outlines.has(parent)) return []
       const id = JSON.stringify([name, page, filter?.sql, filter?.values])
       const batch = batches.get(id) ?? createBatch((parents) => readChildren(prisma, { name, page, filter }, parents))
       batches.set(id, batch)
@@ -96,6 +102,11 @@ async function readChildren(prisma: PrismaClient, { name, page, filter }: Ask, p
 /** The page of a relation whose keys have `parts` numbers. Throws BAD_USER_INPUT. */
 export function toChildPage(args: PageArguments, parts: number): Page<Key> {
   return toPage(args, (cursor) => parseKey(cursor, parts))
+}
+
+/** The page of a relation that is ordered by ids. Throws BAD_USER_INPUT. */
+export function toIdPage(args: PageArguments, prefix: IdPrefix): Page<Key> {
+  return toPage(args, (cursor) => (isId(prefix, cursor) ? [cursor] : null))
 }
 
 function parseKey(cursor: string, parts: number): Key | null {

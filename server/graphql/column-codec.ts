@@ -1,9 +1,11 @@
 /** What columns hold that the database does not describe: our own statements wrote them, so they are trusted, and named here once. */
 import type { Failure, Json } from '../errors.js'
-import type { Event } from '../generated/prisma/client.js'
+import type { Event, Prisma, Request as RequestRow } from '../generated/prisma/client.js'
+import type { AnswersContent, DeliveryContent } from '../session/deliveries.js'
 import type { RecordedEvent } from '../session/events.js'
 import type { HistoryItem } from '../session/history.js'
 import type { Principal } from '../session/principal.js'
+import type { RecordedAnswer, Request } from '../session/requests.js'
 import { NO_USAGE, type TokenUsage } from '../session/usage.js'
 
 /** `{}` before anything was used. */
@@ -25,6 +27,27 @@ export function readObject(column: unknown): { readonly [key: string]: Json } {
 
 export function readHistoryItem(column: unknown): HistoryItem {
   return column as HistoryItem
+}
+
+/** What belongs to the kind of a request, and whom its turn serves. */
+export type RequestDetails = Pick<Request, 'options' | 'minSelections' | 'maxSelections' | 'allowsText' | 'url' | 'served'>
+
+export function readDetails({ details }: Pick<RequestRow, 'details'>): RequestDetails {
+  return details as unknown as RequestDetails
+}
+
+export function readAnswer(column: unknown): RecordedAnswer | null {
+  return column as RecordedAnswer | null
+}
+
+/** Of a delivery of kind ANSWERS. */
+export function readAnswers(content: unknown): AnswersContent['answers'] {
+  return (content as AnswersContent).answers
+}
+
+/** The content of a delivery as its column will have it. */
+export function toContentColumn(content: DeliveryContent): Prisma.JsonValue {
+  return { ...content } as unknown as Prisma.JsonValue
 }
 
 export function readEvent(row: Event): RecordedEvent {

@@ -7,6 +7,7 @@ import type { SessionId } from '../ids.js'
 import { storedId } from '../ids.js'
 import type { DeliveryContent } from '../session/deliveries.js'
 import type { IntakeOutcome, SendTarget, SessionSpec } from '../session/intake.js'
+import type { Principal } from '../session/principal.js'
 import { hasScope, toPrincipal } from './access.js'
 import type { GraphqlContext } from './context.js'
 import { toDeliveryRow } from './delivered.js'
@@ -18,8 +19,18 @@ export type Target =
   | { readonly kind: 'create'; readonly spec: SessionSpec }
   | { readonly kind: 'address'; readonly address: string; readonly create: SessionSpec | null }
 
+/** What is handed over. */
+export interface Handing {
+  readonly target: Target
+  readonly content: DeliveryContent
+  readonly key: string | null
+  /** Whose words they are, when they are not the caller's. */
+  readonly author?: Principal | undefined
+}
+
 export type Accepted = Extract<IntakeOutcome, { readonly kind: 'accepted' }>
 type Ended = Extract<IntakeOutcome, { readonly kind: 'ended' }>
+type NotPending = Extract<IntakeOutcome, { readonly kind: 'not-pending' }>
 export type Refused = problems.NotFound | problems.Forbidden | problems.LimitExceeded | problems.IdempotencyMismatch | problems.AddressTaken
 
 /** Milliseconds after which whoever lost a race may try again. */
@@ -37,42 +48,51 @@ export function checkAgent(spec: SessionSpec | null, { services }: GraphqlContex
 }
 
 /** Delivers once per key. A session that the caller may not see is not found, also behind an address. */
-export async function deliver(
-  context: GraphqlContext,
-  target: Target,
-  content: DeliveryContent,
-  key: string | null,
-): Promise<Accepted | Ended | Refused> {
-  const { services, caller, sessions } = context
+export async function deliver(context: GraphqlContext, handing: Handing): Promise<Accepted | Ended | Refused> {
+  const { target } = handing
+  const { sessions } = context
   if (target.kind === 'session' && !(await sessions.canSee(target.id))) return problems.noSession(target.id)
-  const outcome = await services.intake.deliver(toPrincipal(caller), toSendTarget(target, context), content, key)
+  const outcome = await handIn(context, handing, (holder) => sessions.canSee(holder))
+  if ('kind' in outcome && outcome.kind === 'not-pending') throw new Error(`${handing.content.kind} was refused as an answer`)
+  return outcome
+}
+
+/** The same, whoever may see the session; behind an address one that `mayReach` says no of is not found. */
+export async function handIn(
+  context: GraphqlContext,
+  { target, content, key, author }: Handing,
+  mayReach: (holder: SessionId) => Promise<boolean>,
+): Promise<Accepted | Ended | NotPending | Refused> {
+  const { services, caller } = context
+  const by = author === undefined ? toPrincipal(caller) : { relay: toPrincipal(caller), author }
+  const outcome = await services.intake.deliver(by, toSendTarget(target, mayReach), content, key)
   return isRefusal(outcome) ? toProblem(outcome, target, context) : outcome
 }
 
 /** Creates a session once per key. */
 export async function create(context: GraphqlContext, spec: SessionSpec, key: string | null): Promise<Accepted | Refused> {
   const outcome = await context.services.intake.create(toPrincipal(context.caller), spec, key)
-  if (outcome.kind === 'ended') throw new Error(`creating a session answered that ${outcome.sessionId} has ended`)
+  if (outcome.kind === 'ended' || outcome.kind === 'not-pending') throw new Error(`creating a session answered ${outcome.kind}`)
   return isRefusal(outcome) ? toProblem(outcome, { kind: 'create', spec }, context) : outcome
 }
 
-function toSendTarget(target: Target, { sessions }: GraphqlContext): SendTarget {
+function toSendTarget(target: Target, mayReach: (holder: SessionId) => Promise<boolean>): SendTarget {
   switch (target.kind) {
     case 'session':
       return { kind: 'session', sessionId: storedId('ses', target.id) }
     case 'create':
       return target
     case 'address':
-      return { ...target, mayReach: (holder: SessionId) => sessions.canSee(holder) }
+      return { ...target, mayReach }
     default:
       return assertNever(target)
   }
 }
 
-type Refusal = Exclude<IntakeOutcome, Accepted | Ended>
+type Refusal = Exclude<IntakeOutcome, Accepted | Ended | NotPending>
 
 function isRefusal(outcome: IntakeOutcome): outcome is Refusal {
-  return outcome.kind !== 'accepted' && outcome.kind !== 'ended'
+  return outcome.kind !== 'accepted' && outcome.kind !== 'ended' && outcome.kind !== 'not-pending'
 }
 
 async function toProblem(outcome: Refusal, target: Target, { sessions }: GraphqlContext): Promise<Refused> {
@@ -121,7 +141,7 @@ export async function handOver(
   content: DeliveryContent,
   key: string | null,
 ): Promise<Exclude<HandedOver, problems.AddressTaken>> {
-  const outcome = await deliver(context, target, content, key)
+  const outcome = await deliver(context, { target, content, key })
   if (!('kind' in outcome)) return notTaken(outcome)
   if (outcome.kind === 'ended') return problems.sessionEnded(outcome.sessionId)
   return { __typename: 'DeliveryPayload', ...toDelivered(outcome) }
@@ -133,7 +153,7 @@ export function toDelivered({ sessionId, deliveryId, delivery, duplicate }: Acce
 }
 
 /** Addresses are claimed only with a new session. */
-function notTaken(problem: Refused): Exclude<Refused, problems.AddressTaken> {
+export function notTaken(problem: Refused): Exclude<Refused, problems.AddressTaken> {
   if (problem.__typename === 'AddressTakenError') throw new Error(`a delivery to an open session claimed ${problem.address}`)
   return problem
 }

@@ -4,13 +4,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createYoga } from 'graphql-yoga'
 import { developmentPrincipal } from './access.js'
-import type { Authenticate } from './caller.js'
+import type { Authenticate, Caller } from './caller.js'
 import type { GraphqlContext, GraphqlServices } from './context.js'
 import { toGraphqlError, unauthenticated } from './errors.js'
 import { createSendEvents, type Opened } from './event-stream.js'
 import { createGraphiql, isForBrowser } from './graphiql.js'
 import { MAX_BODY_BYTES } from './limits.js'
 import { isLoopback } from './loopback.js'
+import { createOpenApprovals, type OpenApprovals } from './open-approvals.js'
 import { keepSubscriptions, limitCost, requireJson, streamThroughProxies } from './plugins.js'
 import { createContext } from './request.js'
 import { buildSchema } from './schema.js'
@@ -32,6 +33,7 @@ export function createGraphqlHandler(services: GraphqlServices, options: Graphql
   const maskError = (thrown: unknown) => toGraphqlError(thrown, services)
   const sendEvents = createSendEvents(services.clock, maskError)
   const subscriptions = new WeakMap<Response, Opened>()
+  const openApprovals = createOpenApprovals(services)
   const graphiql = (options.graphiql ?? development) ? createGraphiql(agents.names) : null
   const yoga = createYoga({
     schema: buildSchema(),
@@ -43,7 +45,7 @@ export function createGraphqlHandler(services: GraphqlServices, options: Graphql
     maxRequestBodySize: MAX_BODY_BYTES,
     cors: development ? corsOnThisMachine : false,
     maskedErrors: { maskError },
-    context: ({ request }) => openRequest(request, authenticate, services),
+    context: ({ request }) => openRequest(request, authenticate, services, openApprovals),
     plugins: [requireJson(), limitCost(), keepSubscriptions(createSharedEvents(maskError), subscriptions), streamThroughProxies()],
   })
 
@@ -81,12 +83,18 @@ export function createGraphqlHandler(services: GraphqlServices, options: Graphql
   }
 }
 
-async function openRequest(request: Request, authenticate: Authenticate, services: GraphqlServices): Promise<GraphqlContext> {
+async function openRequest(
+  request: Request,
+  authenticate: Authenticate,
+  services: GraphqlServices,
+  openApprovals: OpenApprovals,
+): Promise<GraphqlContext> {
   const caller = await authenticate(request)
   if (caller === null) throw unauthenticated()
   const { url, method, headers } = request
   // Without the body: it would be kept as long as a subscription that is asked again.
-  return createContext(services, caller, async () => authenticate(new Request(url, { method, headers })))
+  const reauthenticate = async (): Promise<Caller | null> => authenticate(new Request(url, { method, headers }))
+  return createContext(services, { caller, openApprovals, reauthenticate })
 }
 
 /** Pages from this machine, on whatever port, may ask; in production everything is same-origin, or behind a proxy that decides. */

@@ -1,7 +1,17 @@
 /** What the types of the inputs cannot say. All that is wrong is told at once, each with its path; what is only too big is a limit. */
 import { z } from 'zod'
 import { isId } from '../ids.js'
-import { MAX_ADDRESS, MAX_ADDRESSES, MAX_HISTORY, MAX_KEY, MAX_METADATA_BYTES, MAX_REASON, MAX_TEXT, MAX_TITLE } from './limits.js'
+import {
+  MAX_ADDRESS,
+  MAX_ADDRESSES,
+  MAX_ANSWERS,
+  MAX_HISTORY,
+  MAX_KEY,
+  MAX_METADATA_BYTES,
+  MAX_REASON,
+  MAX_TEXT,
+  MAX_TITLE,
+} from './limits.js'
 import { invalidInput, limitExceeded, type InvalidInput, type LimitExceeded } from './problems.js'
 
 const tooLong = (maximum: number, what: 'characters' | 'items') => `is too long; at most ${maximum} ${what} fit`
@@ -14,16 +24,16 @@ const address = limited(MAX_ADDRESS).regex(/^[^\s:]+:\S(.*\S)?$/, 'is no address
 const text = limited(MAX_TEXT).refine((value) => value.trim() !== '', 'is empty; say something')
 const title = limited(MAX_TITLE)
 const idempotencyKey = limited(MAX_KEY).min(1, 'is empty; leave it out instead')
-const metadata = z.looseObject({}).superRefine((value, context) => {
-  const bytes = Buffer.byteLength(JSON.stringify(value))
-  if (bytes <= MAX_METADATA_BYTES) return
-  context.addIssue({
-    code: 'too_big',
-    origin: 'string',
-    maximum: MAX_METADATA_BYTES,
-    message: `has ${bytes} bytes of JSON; at most ${MAX_METADATA_BYTES} fit`,
-  })
-})
+const metadata = z.looseObject({}).superRefine(withinBytes(MAX_METADATA_BYTES))
+
+/** A check that the JSON of a value is not too long. */
+function withinBytes(maximum: number) {
+  return (value: unknown, context: z.core.$RefinementCtx): void => {
+    const bytes = Buffer.byteLength(JSON.stringify(value))
+    if (bytes <= maximum) return
+    context.addIssue({ code: 'too_big', origin: 'string', maximum, message: `has ${bytes} bytes of JSON; at most ${maximum} fit` })
+  }
+}
 
 const newSession = (maxAddresses: number) =>
   z.object({
@@ -36,6 +46,30 @@ const newSession = (maxAddresses: number) =>
   })
 const sessionRef = z.object({ id: optional(sessionId), address: optional(address) })
 
+const actor = z.object({
+  id: limited(MAX_KEY).min(1, 'is empty; name the person'),
+  name: optional(limited(MAX_KEY)),
+  kind: z.string().refine((kind) => kind !== 'SYSTEM', 'cannot be SYSTEM, which is Perdure itself'),
+})
+const requestId = z.string().refine((id) => isId('req', id), 'is no id of a request, which is req_ and 26 letters and digits')
+const answers = z
+  .array(
+    z.object({
+      requestId,
+      value: z.object({ text: optional(limited(MAX_TEXT)), json: optional(z.unknown().superRefine(withinBytes(MAX_TEXT))) }),
+      reason: optional(limited(MAX_REASON)),
+    }),
+  )
+  .superRefine((given, context) => {
+    const refuse = (message: string, path: (string | number)[] = []) => context.addIssue({ code: 'custom', path, message })
+    if (given.length === 0) refuse('is empty; answer at least one request')
+    if (given.length > MAX_ANSWERS) refuse(`has ${given.length} items; at most ${MAX_ANSWERS} requests are answered at once`)
+    const ids = given.map((answer) => answer.requestId)
+    ids.forEach((id, index) => {
+      if (ids.indexOf(id) < index) refuse('is answered twice; give one answer to each request', [index, 'requestId'])
+    })
+  })
+
 const SCHEMAS = {
   createSession: z.object({ session: newSession(MAX_ADDRESSES), idempotencyKey: optional(idempotencyKey) }),
   send: z.object({
@@ -46,8 +80,10 @@ const SCHEMAS = {
       create: optional(newSession(MAX_ADDRESSES)),
     }),
     message: z.object({ text }),
+    actor: optional(actor),
     idempotencyKey: optional(idempotencyKey),
   }),
+  respond: z.object({ session: sessionRef, answers, actor: optional(actor), idempotencyKey: optional(idempotencyKey) }),
   cancel: z.object({ session: sessionRef, turnId: optional(turnId), idempotencyKey: optional(idempotencyKey) }),
   clear: z.object({ session: sessionRef, idempotencyKey: optional(idempotencyKey) }),
   compact: z.object({ session: sessionRef, instructions: optional(limited(MAX_TEXT)), idempotencyKey: optional(idempotencyKey) }),

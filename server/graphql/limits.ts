@@ -26,6 +26,8 @@ export const MAX_ADDRESSES = 256
 export const MAX_HISTORY = 1000
 export const MAX_KEY = 255
 export const MAX_REASON = 1000
+/** Requests that are answered at once. */
+export const MAX_ANSWERS = 100
 
 /** Sets of variables for which one document is kept prepared. */
 export const MAX_SHARED_VARIANTS = 16
@@ -39,6 +41,10 @@ export const CHANGE_INTERVAL_MS = 1_000
 export const CHANGE_BATCH = 100
 /** Sessions of which a subscriber of changes is known to have heard that they do not match. */
 export const MAX_UNMATCHED = 10_000
+/** Requests of which a subscriber of the reviewer's queue is known to have heard where they stand. */
+export const MAX_TOLD = 10_000
+/** How long it may take until a commit is announced, by the clocks of different processes. */
+export const ANNOUNCE_SLACK_MS = 60_000
 
 interface PageArguments {
   readonly first?: number | null | undefined

@@ -1,5 +1,6 @@
 /** Expected failures of a mutation or a subscription, as values. Each becomes a type of the schema that implements `Problem`. */
 import type { ProblemCode } from '../errors.js'
+import type { Request as RequestRow } from '../generated/prisma/client.js'
 import { closestName } from '../session/closest-name.js'
 
 interface Base<Type extends string> {
@@ -17,7 +18,9 @@ export type SessionEnded = Base<'SessionEndedError'> & { readonly sessionId: str
 export type AddressTaken = Base<'AddressTakenError'> & { readonly address: string; readonly holder: string | null }
 export type IdempotencyMismatch = Base<'IdempotencyMismatchError'>
 export type LimitExceeded = Base<'LimitExceededError'> & { readonly limit: string; readonly retryAfterMs: number | null }
-export type ProblemValue = NotFound | Forbidden | InvalidInput | SessionEnded | AddressTaken | IdempotencyMismatch | LimitExceeded
+export type RequestNotPending = Base<'RequestNotPendingError'> & { readonly requests: readonly RequestRow[] }
+export type ProblemValue =
+  NotFound | Forbidden | InvalidInput | SessionEnded | AddressTaken | RequestNotPending | IdempotencyMismatch | LimitExceeded
 
 export function notFound(message: string, id: string | null): NotFound {
   return { __typename: 'NotFoundError', message, id }
@@ -64,6 +67,23 @@ export function addressTaken(address: string, holder: string | null): AddressTak
   return { __typename: 'AddressTakenError', message, address, holder }
 }
 
+/** Also when it is a request of another session, or one that the caller may neither see nor answer: that is not told. */
+export function noRequest(id: string): NotFound {
+  return notFound(`No request ${id} of this session that you may see.`, id)
+}
+
+export function notForYou(id: string, reviewers: string): Forbidden {
+  return { __typename: 'ForbiddenError', message: `Request ${id} is to be answered by ${reviewers}; it stays open.` }
+}
+
+/** `requests`: those that are not open any more, as they are now. */
+export function requestNotPending(requests: readonly RequestRow[]): RequestNotPending {
+  const [first] = requests
+  const which = requests.length === 1 && first !== undefined ? `Request ${first.id} is` : `${requests.length} of these requests are`
+  const message = `${which} not open any more: answered, withdrawn or expired. None of these answers was accepted; the first one holds.`
+  return { __typename: 'RequestNotPendingError', message, requests }
+}
+
 export function idempotencyMismatch(): IdempotencyMismatch {
   return {
     __typename: 'IdempotencyMismatchError',
@@ -81,6 +101,7 @@ const CODES: Readonly<Record<ProblemValue['__typename'], ProblemCode>> = {
   InvalidInputError: 'INVALID_INPUT',
   SessionEndedError: 'SESSION_ENDED',
   AddressTakenError: 'ADDRESS_TAKEN',
+  RequestNotPendingError: 'REQUEST_NOT_PENDING',
   IdempotencyMismatchError: 'IDEMPOTENCY_MISMATCH',
   LimitExceededError: 'LIMIT_EXCEEDED',
 }

@@ -3,18 +3,33 @@ import { createBatch, type Batch } from './batch.js'
 import { createChildren } from './children.js'
 import type { Caller } from './caller.js'
 import type { GraphqlContext, GraphqlServices } from './context.js'
+import type { OpenApprovals } from './open-approvals.js'
 import { createOpenTurns } from './open-turns.js'
+import { createRequests } from './requests.js'
 import { createSessions } from './sessions.js'
 
-export function createContext(services: GraphqlServices, caller: Caller, reauthenticate: () => Promise<Caller | null>): GraphqlContext {
+/** What a request brings, and what all requests share. */
+interface Opened {
+  readonly caller: Caller
+  readonly openApprovals: OpenApprovals
+  readonly reauthenticate: () => Promise<Caller | null>
+}
+
+export function createContext(services: GraphqlServices, { caller, openApprovals, reauthenticate }: Opened): GraphqlContext {
   const { prisma, clock } = services
+  const outlines = new Set<string>()
   return {
     services,
     caller,
     reauthenticate,
-    sessions: createSessions(prisma, caller),
-    children: createChildren(prisma),
+    openApprovals,
+    outlines,
+    following: { sessionId: null },
+    sessions: createSessions(prisma, caller, outlines),
+    children: createChildren(prisma, outlines),
+    requests: createRequests(services, caller),
     turns: byId((ids) => prisma.turn.findMany({ where: { id: { in: ids } } })),
+    calls: byId((ids) => prisma.toolCall.findMany({ where: { id: { in: ids } } })),
     deliveries: byId((ids) => prisma.delivery.findMany({ where: { id: { in: ids } } })),
     openTurns: createOpenTurns(prisma, clock),
     states: createBatch(async (ids: readonly string[]) => {

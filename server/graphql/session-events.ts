@@ -41,6 +41,7 @@ async function* answer(
     return
   }
   const { sessionId, after } = start
+  context.following.sessionId = sessionId
   const watch = watchAccess(context, left, (caller) => checkVisible(sessionId, caller, context))
   const types = question.types ? withRetractions(question.types) : undefined
   try {

@@ -30,7 +30,7 @@ export interface Sessions {
   load(id: string): Promise<SessionRow | null>
   /** Whether `load` would find it; one statement. */
   canSee(id: string): Promise<boolean>
-  /** One that the caller has just written to, whatever else it may see. */
+  /** One that the caller has just written to, or may answer a request of, whatever else it may see. */
   loadWritten(id: string): Promise<SessionRow>
   /** Those of `ids` that the caller may see and that match. */
   match(ids: readonly string[], filter: SessionFilter): Promise<readonly SessionRow[]>
@@ -38,8 +38,8 @@ export interface Sessions {
   list(args: PageArguments, filter: SessionFilter): Promise<Connection<SessionRow>>
 }
 
-/** For one request of one caller. */
-export function createSessions(prisma: PrismaClient, caller: Caller): Sessions {
+/** For one request of one caller. `outlines`: those of which it is shown an outline only. */
+export function createSessions(prisma: PrismaClient, caller: Caller, outlines: ReadonlySet<string> = new Set()): Sessions {
   const visible = visibleTo(caller)
   const { tenant } = caller
   const seen = createBatch((ids: readonly string[]) => findByIds(prisma, ids, visible))
@@ -50,7 +50,7 @@ export function createSessions(prisma: PrismaClient, caller: Caller): Sessions {
     async loadWritten(id) {
       const session = await written.load(id)
       if (session === null) throw new Error(`session ${id} was written to and is not there`)
-      return session
+      return outlines.has(id) ? toOutline(session) : session
     },
     match: async (ids, filter) => {
       const found = await findByIds(prisma, ids, { AND: [visible, toWhere(filter, tenant)] })
@@ -70,6 +70,11 @@ export function createSessions(prisma: PrismaClient, caller: Caller): Sessions {
       return toConnection(rows, page, ({ id }) => id)
     },
   }
+}
+
+/** Who and what it is, and where it stands: what whoever answers its requests has to know. */
+function toOutline(session: SessionRow): SessionRow {
+  return { ...session, metadata: {}, usage: {}, error: null, head: null }
 }
 
 async function findByIds(

@@ -197,6 +197,8 @@ function toUsage(usage: JsonRecord): TokenUsage {
     completionTokens,
     cacheTokens: numberAt(prompt, 'cached_tokens'),
     reasoningTokens: numberAt(completion, 'reasoning_tokens'),
+    // OpenRouter and others that speak the protocol say what the call cost.
+    costUsd: numberAt(usage, 'cost'),
     incomplete: promptTokens === null || completionTokens === null,
   }
 }

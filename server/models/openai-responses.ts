@@ -217,6 +217,7 @@ function toUsage(usage: JsonRecord): TokenUsage {
     completionTokens,
     cacheTokens: numberAt(recordAt(usage, 'input_tokens_details') ?? {}, 'cached_tokens'),
     reasoningTokens: numberAt(recordAt(usage, 'output_tokens_details') ?? {}, 'reasoning_tokens'),
+    costUsd: numberAt(usage, 'cost'),
     incomplete: promptTokens === null || completionTokens === null,
   }
 }

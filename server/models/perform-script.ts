@@ -85,6 +85,7 @@ function countUsage(request: ModelRequest, { text, reasoning, input }: Told): To
     completionTokens: completionTokens(text, reasoning, input),
     cacheTokens: 0,
     reasoningTokens: completionTokens(reasoning),
+    costUsd: null,
     incomplete: false,
   }
 }

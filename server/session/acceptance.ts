@@ -1,6 +1,6 @@
 /** What a store is asked to accept, a session or a delivery, and what it answers: R1's first door. */
 import type { Json } from '../errors.js'
-import type { DeliveryId, SessionId } from '../ids.js'
+import type { DeliveryId, RequestId, SessionId } from '../ids.js'
 import type { DeliveryContent } from './deliveries.js'
 import type { HistoryItem } from './history.js'
 import type { Principal } from './principal.js'
@@ -80,3 +80,5 @@ export type DeliverOutcome =
   | { readonly kind: 'mismatch' }
   | { readonly kind: 'not-found' }
   | { readonly kind: 'ended' }
+  /** Of answers: these requests are answered already, withdrawn or expired; nothing was accepted. */
+  | { readonly kind: 'not-pending'; readonly requests: readonly RequestId[] }

@@ -6,13 +6,13 @@
  * A worker that claims a session finds exactly this. What was in flight when the last worker died is told from `epoch`: a
  * model call or a started tool of an older epoch is nobody's (R2), and recovery settles it (R3).
  */
-import type { CallId, StepId, TurnId } from '../ids.js'
+import type { CallId, DeliveryId, RequestId, StepId, TurnId } from '../ids.js'
 import type { SessionEndReason } from './events.js'
 import type { Principal } from './principal.js'
 import type { TokenUsage } from './usage.js'
 
 /** Raised with every change that older code cannot read; decode-checkpoint.ts reads every older one. */
-export const CHECKPOINT_VERSION = 2
+export const CHECKPOINT_VERSION = 3
 
 export interface Checkpoint {
   /** Turns begun so far; the next one's number is one more. */
@@ -21,6 +21,8 @@ export interface Checkpoint {
   /** Rows of history in this epoch: the position of the next one. */
   readonly historyLength: number
   readonly usage: TokenUsage
+  /** What had been used when somebody let it go on over its budget: counted from there. Missing: nobody had to. */
+  readonly allowedFrom?: TokenUsage
   readonly phase: Phase
 }
 
@@ -29,6 +31,7 @@ export type Phase =
   | { readonly kind: 'idle' }
   | Modelling
   | Acting
+  | Held
   | { readonly kind: 'ended'; readonly status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; readonly reason: SessionEndReason }
 
 /** The model is asked, or will be again after a back-off. */
@@ -45,6 +48,13 @@ export interface Acting {
   readonly stopping: Stopping | null
 }
 
+/** A budget is used up: before the model is called again somebody has to allow it. */
+export interface Held {
+  readonly kind: 'held'
+  readonly turn: OpenTurn
+  readonly request: RequestId
+}
+
 export interface OpenTurn {
   readonly id: TurnId
   readonly number: number
@@ -53,7 +63,7 @@ export interface OpenTurn {
   readonly startedAt: number
   /** Time that something of it ran, up to `activeSince`, milliseconds. */
   readonly activeMs: number
-  /** Since when something of it runs; null while all of it waits, e.g. for a provider's back-off. */
+  /** Since when something of it runs; null while all of it waits, e.g. for a person. */
   readonly activeSince: number | null
   /** Steps begun, and calls that the model asked for in them. */
   readonly steps: number
@@ -82,12 +92,16 @@ export interface ToolStep {
   readonly index: number
   readonly attempt: number
   readonly calls: readonly OpenCall[]
+  /** Messages that withdrew what the step had asked: they join before the next call of the model, whatever their policy. */
+  readonly steeredBy?: readonly DeliveryId[]
 }
 
 /** A call of the open step. Its input and output are in its row. */
 export type OpenCall = OpenCallBase &
   (
     | { readonly state: 'requested' }
+    /** Waits for the answer to its request. */
+    | { readonly state: 'asking'; readonly request: RequestId }
     /** Recorded as started under lease `epoch`: its code may have run (R3). */
     | { readonly state: 'started'; readonly epoch: number; readonly startedAt: number }
     | { readonly state: 'ended' }
@@ -116,7 +130,7 @@ export const NEW_CHECKPOINT_PHASE: Phase = { kind: 'created' }
 /** The open turn, in the phases that have one. */
 export function openTurnOf(checkpoint: Checkpoint): OpenTurn | null {
   const { phase } = checkpoint
-  return phase.kind === 'modelling' || phase.kind === 'acting' ? phase.turn : null
+  return 'turn' in phase ? phase.turn : null
 }
 
 export function isEndedPhase(checkpoint: Checkpoint): boolean {

@@ -3,19 +3,20 @@
  * store can write all of it in one statement. What a commit holds does not grow with the session's length.
  */
 import type { Failure, Json } from '../errors.js'
-import type { CallId, DeliveryId, StepId, TurnId } from '../ids.js'
+import type { CallId, DeliveryId, RequestId, StepId, TurnId } from '../ids.js'
 import type { Checkpoint } from './checkpoint.js'
 import type { CallOutcome, DeliveryOutcome, NewEvent, SessionEndReason, TurnTrigger } from './events.js'
 import type { HistoryItem } from './history.js'
 import type { FinishReason } from './model.js'
 import type { Principal } from './principal.js'
+import type { RecordedAnswer, Request, RequestOutcome } from './requests.js'
 import type { SessionState } from './state.js'
 import type { SessionStatus } from './status.js'
 import type { TokenUsage } from './usage.js'
 
 /**
- * What must not have arrived unseen (R4). `control`: no cancel or end; for commits that start an effect or end a turn.
- * `inbox`: no delivery at all; for commits that park or end the session.
+ * What must not have arrived unseen (R4). `control`: no cancel, clear or end; for commits that start an effect or end a turn.
+ * `inbox`: no delivery at all; for commits that park or end the session, and for those that open or settle requests.
  */
 export type Guard = 'none' | 'control' | 'inbox'
 
@@ -30,11 +31,17 @@ export interface Commit {
   readonly newEpoch: HistoryEpochRow | null
   readonly openedTurn: TurnRow | null
   readonly closedTurn: ClosedTurn | null
+  /** Nothing of the turn runs any more, or something does again; null: it stays as it is. */
+  readonly turnStatus: TurnStatusChange | null
   readonly openedStep: StepRow | null
   readonly closedStep: ClosedStep | null
   readonly newCalls: readonly CallRow[]
   /** Whole rows; only status, startedAt and result differ from what is stored. */
   readonly changedCalls: readonly CallRow[]
+  readonly newRequests: readonly Request[]
+  readonly settledRequests: readonly SettledRequest[]
+  /** Tools that are allowed for the rest of the session. */
+  readonly grants: readonly Grant[]
   readonly settled: readonly SettledDelivery[]
   /** All of the author's state as it is from now on; null: as it was. */
   readonly state: SessionState | null
@@ -69,6 +76,10 @@ export interface ClosedTurn {
   readonly activeMs: number
   readonly endedAt: number
 }
+export interface TurnStatusChange {
+  readonly id: TurnId
+  readonly status: 'RUNNING' | 'WAITING'
+}
 /** A step as it begins; a later attempt of the same step replaces the row. */
 export interface StepRow {
   readonly id: StepId
@@ -100,7 +111,7 @@ export interface CallRow {
   readonly input: Json
   /** The arguments as the model wrote them, when they are not valid JSON. */
   readonly rawInput: string | null
-  readonly status: 'REQUESTED' | 'RUNNING' | CallOutcome
+  readonly status: 'REQUESTED' | 'WAITING_FOR_APPROVAL' | 'WAITING' | 'RUNNING' | CallOutcome
   readonly startedAt: number | null
   readonly result: CallResult | null
 }
@@ -112,6 +123,19 @@ export interface CallResult {
   /** Bytes of the output that were cut away before it was stored; 0: none. */
   readonly truncatedBytes: number
   readonly endedAt: number
+}
+export interface SettledRequest {
+  readonly id: RequestId
+  readonly status: RequestOutcome
+  readonly answer: RecordedAnswer | null
+  readonly at: number
+}
+/** Also when it is there already. */
+export interface Grant {
+  readonly tool: string
+  readonly to: Principal
+  readonly request: RequestId
+  readonly at: number
 }
 export interface SettledDelivery {
   readonly id: DeliveryId

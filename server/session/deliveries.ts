@@ -1,8 +1,9 @@
 /** What somebody hands to a session: durable and numbered before the mutation returns, applied or rejected once (R4). */
 import type { DeliveryId, TurnId } from '../ids.js'
 import { isSamePrincipal, type Principal } from './principal.js'
+import type { Answer } from './requests.js'
 
-export const DELIVERY_KINDS = ['MESSAGE', 'CANCEL', 'CLEAR', 'COMPACT', 'END'] as const
+export const DELIVERY_KINDS = ['MESSAGE', 'ANSWERS', 'CANCEL', 'CLEAR', 'COMPACT', 'END'] as const
 export type DeliveryKind = (typeof DELIVERY_KINDS)[number]
 export const TURN_POLICIES = ['STEER', 'QUEUE'] as const
 export type TurnPolicy = (typeof TURN_POLICIES)[number]
@@ -11,6 +12,13 @@ export interface MessageContent {
   readonly kind: 'MESSAGE'
   readonly text: string
   readonly policy: TurnPolicy
+  /** The sender's roles and scopes, `role:x` and `scope:x`: what he says may answer a request. Missing: none. */
+  readonly authority?: readonly string[]
+}
+/** Answers to open requests, checked when they were accepted, which reserved the requests. */
+export interface AnswersContent {
+  readonly kind: 'ANSWERS'
+  readonly answers: readonly Answer[]
 }
 export interface CancelContent {
   readonly kind: 'CANCEL'
@@ -32,7 +40,7 @@ export interface EndContent {
   readonly kind: 'END'
   readonly reason: string | null
 }
-export type DeliveryContent = MessageContent | CancelContent | ClearContent | CompactContent | EndContent
+export type DeliveryContent = MessageContent | AnswersContent | CancelContent | ClearContent | CompactContent | EndContent
 
 interface Accepted {
   readonly id: DeliveryId
@@ -45,16 +53,17 @@ interface Accepted {
 }
 export type DeliveryOf<Content extends DeliveryContent> = Accepted & Content
 export type Message = DeliveryOf<MessageContent>
+export type Answers = DeliveryOf<AnswersContent>
 export type Compact = DeliveryOf<CompactContent>
 export type Control = DeliveryOf<CancelContent> | DeliveryOf<ClearContent> | DeliveryOf<EndContent>
-export type Delivery = Message | Compact | Control
+export type Delivery = Message | Answers | Compact | Control
 
 /** Controls overtake whatever runs: a commit that starts an effect is refused while one is unseen (R4). */
 export function isControl(kind: DeliveryKind): kind is Control['kind'] {
   return kind === 'CANCEL' || kind === 'CLEAR' || kind === 'END'
 }
 
-/** Whether the message joins an open turn that serves `served`: only the person whom it serves steers it, and nobody knows who is anonymous. */
-export function steers(message: Message, served: Principal): boolean {
-  return message.policy === 'STEER' && message.by.kind !== 'ANONYMOUS' && isSamePrincipal(message.by, served)
+/** Whether it is the person whom the turn serves that speaks: nobody knows who is anonymous. */
+export function isOfServed(message: Message, served: Principal): boolean {
+  return message.by.kind !== 'ANONYMOUS' && isSamePrincipal(message.by, served)
 }

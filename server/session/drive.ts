@@ -14,12 +14,14 @@ import type { IdSource } from '../ids.js'
 import { Bell } from './bell.js'
 import type { Commit } from './commit.js'
 import type { HistoryItem } from './history.js'
-import { interruptedStep, next, type Circumstances, type Owed } from './next.js'
+import { interruptedStep, next } from './next.js'
+import type { Circumstances, Owed } from './owed.js'
 import { Effects } from './perform/effects.js'
 import { HistoryCache } from './perform/history-cache.js'
 import { Memos } from './perform/memos.js'
 import type { RecentHistories } from './perform/recent-histories.js'
-import type { AgentPort, CommitOutcome, EventStream, Log, SessionStore } from './ports.js'
+import type { AgentPort } from './agent-port.js'
+import type { CommitOutcome, EventStream, Log, SessionStore } from './ports.js'
 import { addDeliveries, applyCommit, resumeClock, type Session } from './session.js'
 import type { Settling } from './settle/draft.js'
 import { park, parkOnly } from './settle/park.js'
@@ -58,6 +60,7 @@ export async function drive(claimed: Session, ports: DrivePorts, signals: DriveS
   const effects = new Effects({
     ...ports,
     memos: new Memos({ ...ports, lost: signals.lost }, claimed.lease),
+    hasGrant: (of, tool, to) => readGrant(() => ports.store.hasGrant(of.facts.id, tool, to), ports, signals.lost),
     loadHistory: (of) => readHistory(history, of, ports, signals.lost),
     onOutcome: () => bell.ring(),
   })
@@ -147,6 +150,11 @@ async function readHistory(history: HistoryCache, session: Session, ports: Drive
   const items = await untilKnown(() => history.load(session), ports, lost)
   if (items === null) throw new PerdureError('LEASE_LOST', 'the history was not read before the lease was lost')
   return items
+}
+
+/** Nobody knows: as good as none. */
+async function readGrant(ask: () => Promise<boolean>, ports: DrivePorts, lost: AbortSignal): Promise<boolean> {
+  return (await untilKnown(ask, ports, lost)) ?? false
 }
 
 /** The same commit is repeated until its outcome is known or the lease is over; no effect starts meanwhile (R2). */

@@ -8,9 +8,10 @@
  * - E4 STEP_RETRYING and STEP_INTERRUPTED retract the blocks that their attempt left unfinished.
  */
 import type { Failure, Json } from '../errors.js'
-import type { BlockId, CallId, DeliveryId, SessionId, TurnId } from '../ids.js'
+import type { BlockId, CallId, DeliveryId, RequestId, SessionId, TurnId } from '../ids.js'
 import type { FinishReason } from './model.js'
 import type { Principal } from './principal.js'
+import type { AnswerValue, ApprovalDecision, RequestOption, RequestOutcome } from './requests.js'
 import type { TokenUsage } from './usage.js'
 
 export type InterruptReason = 'WORKER_LOST' | 'STEERED' | 'CANCELLED' | 'TIMED_OUT'
@@ -33,6 +34,22 @@ interface TurnEnd {
   readonly usage: TokenUsage
   readonly latencyMs: number
 }
+interface Opened {
+  readonly request: RequestId
+  /** The call that it is about; null: the turn. */
+  readonly callId: CallId | null
+  readonly prompt: string
+  /** Empty: whom the turn serves. */
+  readonly reviewers: readonly string[]
+  readonly expiresAt: number | null
+}
+interface Resolved {
+  readonly request: RequestId
+  readonly by: Principal | null
+  /** In the words of who answered, or why nobody did. */
+  readonly reason: string | null
+}
+export type AuthorizationOutcome = 'AUTHORIZED' | 'DECLINED' | 'FAILED' | 'TIMED_OUT'
 interface Delta {
   /** UTF-16 code units of the same block (or call) before this piece. */
   readonly offset: number
@@ -80,6 +97,20 @@ export interface EventFields {
     readonly interrupted: boolean
   }
   REASONING_COMPLETED: { readonly blockId: BlockId; readonly text: string; readonly interrupted: boolean }
+  APPROVAL_REQUESTED: Opened & { readonly name: string; readonly input: Json }
+  /** `by` is null when nobody decided in time. */
+  APPROVAL_RESOLVED: Resolved & { readonly outcome: RequestOutcome; readonly decision: ApprovalDecision }
+  APPROVAL_CANCELLED: { readonly request: RequestId; readonly reason: string }
+  INPUT_REQUESTED: Opened & {
+    readonly kind: 'QUESTION' | 'LIMIT'
+    readonly options: readonly RequestOption[]
+    readonly minSelections: number
+    readonly maxSelections: number
+    readonly allowsText: boolean
+  }
+  INPUT_RESOLVED: Resolved & Pick<AnswerValue, 'optionIds' | 'text' | 'json'> & { readonly outcome: RequestOutcome }
+  AUTHORIZATION_REQUIRED: Opened & { readonly url: string | null }
+  AUTHORIZATION_COMPLETED: Resolved & { readonly outcome: AuthorizationOutcome }
   TOOL_CALL_REQUESTED: {
     readonly callId: CallId
     readonly name: string
@@ -126,6 +157,13 @@ export const WIRE_NAMES = {
   LLM_TOOL_INPUT: 'llm.tool_input',
   MESSAGE_COMPLETED: 'message.completed',
   REASONING_COMPLETED: 'reasoning.completed',
+  APPROVAL_REQUESTED: 'approval.requested',
+  APPROVAL_RESOLVED: 'approval.resolved',
+  APPROVAL_CANCELLED: 'approval.cancelled',
+  INPUT_REQUESTED: 'input.requested',
+  INPUT_RESOLVED: 'input.resolved',
+  AUTHORIZATION_REQUIRED: 'authorization.required',
+  AUTHORIZATION_COMPLETED: 'authorization.completed',
   TOOL_CALL_REQUESTED: 'tool_call.requested',
   TOOL_CALL_START: 'tool_call.start',
   TOOL_CALL_PROGRESS: 'tool_call.progress',

@@ -11,6 +11,30 @@ export const COMPACTION_UNAVAILABLE: Failure = failure(
 )
 export const REJECTED_DROPPED: Failure = failure('DROPPED', 'a cancel that drops queued messages came; send it again')
 
+export const ANSWER_TOO_LATE: Failure = failure(
+  'WITHDRAWN',
+  'what this answers was withdrawn before the answer was taken; it has no effect',
+)
+
+/** Code of the calls that did not run because somebody, or a rule, did not allow it. */
+export const CALL_DENIED = 'TOOL_DENIED'
+export const DENIED_BY_TIME: Failure = failure(CALL_DENIED, 'nobody allowed this call in time; it was not run')
+export const NOBODY_TO_ASK: Failure = failure(
+  CALL_DENIED,
+  'this call needs the leave of a person, and nobody can be asked here; it was not run. Name reviewers in its approval rule',
+)
+export const CALL_WITHDRAWN: Failure = failure(
+  'CANCELLED',
+  'this call was withdrawn: the person said something else instead; it was not run',
+)
+export const CALL_INPUT_CHANGED: Failure = failure(
+  'TOOL_INPUT_CHANGED',
+  'the arguments are not those that were approved; the call was not run',
+)
+export const QUESTION_EXPIRED: Failure = failure('REQUEST_EXPIRED', 'nobody answered in time; go on without an answer, or ask again')
+export const SIGN_IN_DECLINED: Failure = failure('AUTHORIZATION_DECLINED', 'the person did not sign in; the call was not run')
+export const SIGN_IN_EXPIRED: Failure = failure('AUTHORIZATION_TIMED_OUT', 'nobody signed in in time; the call was not run')
+
 export const STEP_INTERRUPTED: Failure = failure(
   'STEP_INTERRUPTED',
   'workers were lost again and again while this turn ran; look for a tool that kills or blocks its process, then send the message again',
@@ -32,6 +56,24 @@ export function iterationLimit(max: number): Failure {
   return failure(
     'TURN_ITERATION_LIMIT',
     `the turn used up its ${max} model calls; raise limits.maxIterationsPerTurn or send a narrower task`,
+  )
+}
+
+/** A call that was not allowed; what the reviewer said is told as his words. */
+export function denied(reason: string | null): Failure {
+  const said = reason === null || reason.trim() === '' ? '' : `, and said: ${JSON.stringify(reason)}`
+  return failure(CALL_DENIED, `a person did not allow this call${said}; it was not run`)
+}
+
+/** By the rule of its author. */
+export function deniedByPolicy(reason: string | null): Failure {
+  return failure(CALL_DENIED, `this call is not allowed${reason === null ? '' : `: ${reason}`}; it was not run`)
+}
+
+export function sessionLimit({ name, limit, used }: { readonly name: string; readonly limit: number; readonly used: number }): Failure {
+  return failure(
+    'SESSION_LIMIT_REACHED',
+    `the session has used ${used} of its ${limit} ${name}, and nobody can be asked here; raise its limit`,
   )
 }
 

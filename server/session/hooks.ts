@@ -1,8 +1,8 @@
 /** What an agent's author may watch: facts of its sessions, after they were recorded. */
 import type { EventType, RecordedEvent, WireName } from './events.js'
-import type { AgentPort, HookContext } from './ports.js'
+import type { AgentPort, HookContext } from './agent-port.js'
 
-/** Few and telling: what is streamed and what is inside a step is for subscribers. */
+/** Few and telling, among them whatever waits for a person, so that somebody can be told; what is streamed and what is inside a step is for subscribers. */
 export const HOOKED_TYPES = [
   'SESSION_STARTED',
   'SESSION_WAITING',
@@ -14,6 +14,9 @@ export const HOOKED_TYPES = [
   'TURN_COMPLETED',
   'TURN_FAILED',
   'TURN_CANCELLED',
+  'APPROVAL_REQUESTED',
+  'INPUT_REQUESTED',
+  'AUTHORIZATION_REQUIRED',
   'TOOL_CALL_REQUESTED',
   'TOOL_CALL_START',
   'TOOL_CALL_END',

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.js'
 import type { Json } from '../errors.js'
-import type { DeliveryId, IdSource, SessionId } from '../ids.js'
+import type { DeliveryId, IdSource, RequestId, SessionId } from '../ids.js'
 import type { AcceptedDelivery, ClaimAddressOutcome, Duplicate, IdempotencyKey, NewDelivery } from './acceptance.js'
 import type { DeliveryContent } from './deliveries.js'
 import type { HistoryItem } from './history.js'
@@ -55,6 +55,8 @@ export type IntakeOutcome =
   | { readonly kind: 'not-found' }
   | { readonly kind: 'ended'; readonly sessionId: SessionId }
   | { readonly kind: 'address-taken'; readonly address: string; readonly holder: SessionId }
+  /** Of answers: these requests are not open any more; nothing was accepted. */
+  | { readonly kind: 'not-pending'; readonly sessionId: SessionId; readonly requests: readonly RequestId[] }
   /** Racing callers kept winning; nothing was written. */
   | { readonly kind: 'busy' }
 
@@ -66,7 +68,13 @@ export interface Intake {
   /** Nothing when the session does not hold it. */
   releaseAddress(sessionId: SessionId, address: string): Promise<void>
   /** Delivers to an open session, to the holder of an address, or to a new session. */
-  deliver(by: Principal, target: SendTarget, content: DeliveryContent, key: string | null): Promise<IntakeOutcome>
+  deliver(by: Principal | Relayed, target: SendTarget, content: DeliveryContent, key: string | null): Promise<IntakeOutcome>
+}
+
+/** The words of one that another hands over: the key is the relay's, and so is a session that is created. */
+export interface Relayed {
+  readonly relay: Principal
+  readonly author: Principal
 }
 
 export interface Lifetime {
@@ -109,10 +117,12 @@ export function createIntake(options: IntakeOptions): Intake {
       await options.store.releaseAddress(sessionId, address)
       coordinator.announce(sessionId)
     },
-    async deliver(by, target, content, key) {
-      const idempotency = toKey(by, key, { target, content })
+    async deliver(from, target, content, key) {
+      const { relay: by, author } = 'relay' in from ? from : { relay: from, author: from }
+      const asked = { target, content: toAsked(content) }
+      const idempotency = toKey(by, key, author === by ? asked : { ...asked, author })
       for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
-        const delivery = { id: options.ids.next('dlv'), by, content, acceptedAt: options.clock.now() }
+        const delivery = { id: options.ids.next('dlv'), by: author, content, acceptedAt: options.clock.now() }
         const outcome = await deliverOnce(options, target, { by, delivery, idempotency })
         if (outcome !== 'look-again') return woken(outcome)
       }
@@ -132,6 +142,11 @@ interface Asked<Delivery> {
 function toKey(by: Principal, key: string | null, asked: object): IdempotencyKey | null {
   if (key === null) return null
   return { by, key, hash: createHash('sha256').update(JSON.stringify(asked)).digest('hex') }
+}
+
+/** What a sender may is not of what he asks: it may have changed when he asks again. */
+function toAsked(content: DeliveryContent): object {
+  return content.kind === 'MESSAGE' ? { ...content, authority: undefined } : content
 }
 
 /** `look-again`: the address changed hands between the look and the write. */
@@ -181,7 +196,8 @@ async function deliverTo(options: IntakeOptions, sessionId: SessionId, asked: As
     case 'duplicate':
       return again(outcome)
     case 'ended':
-      return { kind: 'ended', sessionId }
+    case 'not-pending':
+      return { ...outcome, sessionId }
     default:
       return outcome
   }

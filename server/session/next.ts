@@ -2,60 +2,13 @@
  * What a session owes the world now: a pure function of its checkpoint, its inbox and the time. The driver keeps exactly this in
  * flight; after a crash the next worker asks the same question of the same rows and goes on (drive.ts).
  */
-import type { CallId } from '../ids.js'
-import type { Acting, Modelling, ModelStep, OpenCall, OpenTurn, ToolStep } from './checkpoint.js'
-import type { Compact, Control, Message } from './deliveries.js'
+import type { Acting, Modelling, ModelStep, OpenCall, OpenTurn } from './checkpoint.js'
 import { conditionOf } from './delivery-table.js'
-import { cancels, firstControl, foldable, messagesTo } from './inbox.js'
-import type { AgentLimits } from './ports.js'
+import { cancels, expired, firstAnswers, firstControl, foldable, messagesTo, nextExpiry } from './inbox.js'
+import type { Circumstances, Owed, Transition } from './owed.js'
+import type { AgentLimits } from './agent-port.js'
 import { MAX_CLAIMS, MODEL_RETRY } from './retry.js'
 import type { Session } from './session.js'
-
-export type Owed =
-  /** A step that needs nothing from outside: settle it at once. */
-  | { readonly kind: 'transition'; readonly transition: Transition }
-  /** These should be in flight, nothing else; look again at `dueAt` at the latest. */
-  | { readonly kind: 'effects'; readonly effects: readonly Effect[]; readonly dueAt: number | null }
-  /** Nothing until something arrives, or until `wakeAt`. */
-  | { readonly kind: 'park'; readonly wakeAt: number | null }
-
-export type Transition =
-  /** Claimed too often without a commit: what it is at is given up. */
-  | { readonly kind: 'stalled' }
-  | { readonly kind: 'control'; readonly control: Control }
-  | { readonly kind: 'start-turn'; readonly messages: readonly Message[] }
-  | { readonly kind: 'compact'; readonly compact: Compact }
-  /** The messages join the open turn: before the call that the provider's back-off holds up, or in place of the one in flight. */
-  | { readonly kind: 'join' | 'interrupt'; readonly modelling: Modelling; readonly messages: readonly Message[] }
-  | { readonly kind: 'begin-attempt'; readonly turn: OpenTurn; readonly step: ModelStep }
-  | { readonly kind: 'recover-model'; readonly turn: OpenTurn; readonly step: ModelStep }
-  | { readonly kind: 'recover-tools'; readonly acting: Acting }
-  | { readonly kind: 'advance-step'; readonly acting: Acting }
-  | { readonly kind: 'time-out' }
-  /** The session has been idle for too long. */
-  | { readonly kind: 'expire' }
-  | { readonly kind: 'hand-back'; readonly turn: OpenTurn; readonly step: ModelStep }
-
-export type Effect =
-  | { readonly kind: 'call-model'; readonly key: string; readonly turn: OpenTurn; readonly step: ModelStep }
-  /** `aborted`: its signal has to be set; it still gets its grace to answer. */
-  | {
-      readonly kind: 'run-tool'
-      readonly key: string
-      readonly turn: OpenTurn
-      readonly step: ToolStep
-      readonly callId: CallId
-      readonly aborted: boolean
-    }
-
-export interface Circumstances {
-  readonly now: number
-  readonly limits: AgentLimits
-  /** The process is about to stop: model calls are given back instead of begun. */
-  readonly draining: boolean
-  /** The call of the model that is in flight has shown something of its answer. */
-  readonly isSpeaking: boolean
-}
 
 export function next(session: Session, circumstances: Circumstances): Owed {
   const control = firstControl(session)
@@ -63,6 +16,8 @@ export function next(session: Session, circumstances: Circumstances): Owed {
   if (phase.kind === 'ended') return { kind: 'park', wakeAt: null }
   if (session.claims > MAX_CLAIMS) return transition({ kind: 'stalled' })
   if (control !== null) return transition({ kind: 'control', control })
+  const answers = firstAnswers(session)
+  if (answers !== null) return transition({ kind: 'answer', answers })
   switch (phase.kind) {
     case 'created':
     case 'idle': {
@@ -77,6 +32,8 @@ export function next(session: Session, circumstances: Circumstances): Owed {
       return nextOfModel(session, phase, circumstances)
     case 'acting':
       return nextOfTools(session, phase, circumstances)
+    case 'held':
+      return wait(session, phase.turn, circumstances)
   }
 }
 
@@ -104,25 +61,43 @@ function nextOfModel(session: Session, phase: Modelling, circumstances: Circumst
   return { kind: 'effects', effects: [{ kind: 'call-model', key: modelKey(step), turn, step }], dueAt: deadline }
 }
 
-function nextOfTools(session: Session, phase: Acting, { now, limits, draining }: Circumstances): Owed {
+function nextOfTools(session: Session, phase: Acting, circumstances: Circumstances): Owed {
+  const { now, limits, draining } = circumstances
   const { turn, step, stopping } = phase
   if (step.calls.some((call) => call.state === 'started' && call.epoch !== session.lease.epoch)) {
     return transition({ kind: 'recover-tools', acting: phase })
   }
   const running = step.calls.filter((call) => call.state === 'started')
-  const dueAt = stopping === null ? deadlineOf(turn, limits) : stopping.until
+  const deadline = stopping === null ? deadlineOf(turn, limits) : stopping.until
   if (stopping === null) {
-    if (now >= dueAt) return transition({ kind: 'time-out' })
+    if (now >= deadline) return transition({ kind: 'time-out' })
+    const owed = session.requests.length === 0 ? null : nextOfRequests(session, phase, now)
+    if (owed !== null) return owed
     const ended = step.calls.every((call) => call.state === 'ended')
-    if (ended || (!draining && startable(step.calls).length > 0)) return transition({ kind: 'advance-step', acting: phase })
-    if (running.length === 0) return { kind: 'park', wakeAt: now }
-  } else if (running.length === 0 || now >= dueAt) {
+    const begins = startable(step.calls).length > 0
+    if (ended || (begins && !draining)) return transition({ kind: 'advance-step', acting: phase })
+    if (running.length === 0) return begins ? { kind: 'park', wakeAt: now } : wait(session, turn, circumstances)
+  } else if (running.length === 0 || now >= deadline) {
     return transition({ kind: 'advance-step', acting: phase })
   }
   const effects = running.map(
     (call) => ({ kind: 'run-tool', key: call.id, turn, step, callId: call.id, aborted: stopping !== null }) as const,
   )
-  return { kind: 'effects', effects, dueAt }
+  return { kind: 'effects', effects, dueAt: Math.min(deadline, nextExpiry(session)) }
+}
+
+function nextOfRequests(session: Session, acting: Acting, now: number): Owed | null {
+  const messages = messagesTo('withdraw', conditionOf(session.checkpoint, false), session)
+  if (messages.length > 0) return transition({ kind: 'withdraw', acting, messages })
+  const requests = expired(session, now)
+  return requests.length === 0 ? null : transition({ kind: 'expire-requests', acting, requests })
+}
+
+/** For people: until somebody answers, a request expires, or the session has been idle for too long. */
+function wait(session: Session, turn: OpenTurn, circumstances: Circumstances): Owed {
+  if (turn.activeSince === null && isIdleTooLong(session, circumstances)) return transition({ kind: 'expire' })
+  const wakeAt = Math.min(nextExpiry(session), session.expiresAt ?? Infinity)
+  return { kind: 'park', wakeAt: wakeAt === Infinity ? null : wakeAt }
 }
 
 /** Calls that may begin now: side by side, but a sequential one runs alone and nothing overtakes it. */

@@ -3,6 +3,7 @@ import type { Failure, Json } from '../errors.js'
 import type { BlockId, CallId } from '../ids.js'
 import type { CallResult } from './commit.js'
 import type { FinishReason } from './model.js'
+import type { RequestSpec } from './requests.js'
 import type { SessionState } from './state.js'
 import type { TokenUsage } from './usage.js'
 
@@ -21,8 +22,10 @@ export interface RequestedCall {
   readonly input: Json
   /** The arguments as written, when they are not valid JSON. */
   readonly rawInput: string | null
-  /** Why it cannot run: an unknown tool, arguments that do not parse or do not fit the schema. */
+  /** Why it cannot run: an unknown tool, arguments that do not parse or do not fit the schema, a policy that denies it. */
   readonly refusal: Failure | null
+  /** What a person has to be asked before it runs, or instead of it; null: nothing. */
+  readonly ask: RequestSpec | null
   readonly idempotent: boolean
   readonly sequential: boolean
 }

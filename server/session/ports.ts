@@ -1,6 +1,6 @@
 /** What the heart needs of the world. Each port has one conformance suite in test/conformance, run against every adapter. */
 import type { Json } from '../errors.js'
-import type { CallId, SessionId, TurnId, WorkerId } from '../ids.js'
+import type { SessionId, WorkerId } from '../ids.js'
 import type {
   ClaimAddressOutcome,
   CreateOutcome,
@@ -15,10 +15,8 @@ import type { Commit } from './commit.js'
 import type { Delivery } from './deliveries.js'
 import type { RecordedEvent, StreamedEvent } from './events.js'
 import type { HistoryItem } from './history.js'
-import type { ModelClient } from './model.js'
 import type { Principal } from './principal.js'
-import type { Lease, Session, SessionMode } from './session.js'
-import type { StateAccess } from './state.js'
+import type { Lease, Session } from './session.js'
 
 // ---- storage
 
@@ -36,7 +34,7 @@ export interface SessionStore {
   createSession(session: NewSession): Promise<CreateOutcome>
   /**
    * Puts a delivery into the session's inbox, under its row lock, and moves a session at rest to RUNNING for a message. The key is looked
-   * up first, whatever the target.
+   * up first, whatever the target. Answers reserve their requests, all of them or none.
    */
   deliver(sessionId: SessionId, delivery: NewDelivery, idempotency: IdempotencyKey | null): Promise<DeliverOutcome>
   /** The first effect of a key; null when it was never used. */
@@ -55,6 +53,8 @@ export interface SessionStore {
   /** Deliveries after a position, unsettled ones only. */
   loadDeliveries(sessionId: SessionId, after: number): Promise<readonly Delivery[]>
   loadHistory(sessionId: SessionId, epoch: number): Promise<readonly HistoryItem[]>
+  /** Whether somebody has allowed the tool to this person for the rest of the session. */
+  hasGrant(sessionId: SessionId, tool: string, to: Principal): Promise<boolean>
   /** Null: nothing was kept under this key. */
   loadMemo(sessionId: SessionId, key: string): Promise<{ readonly value: Json } | null>
   /** Keeps a value once, under a lease that holds. `there`: one was kept before, and stays. */
@@ -163,74 +163,6 @@ export interface EventStream {
   resume(unwritten: readonly StreamedEvent[]): void
   /** Drops what is pending; nothing is written for this lease any more. */
   close(): void
-}
-
-// ---- agents
-
-export interface AgentLimits {
-  readonly maxIterationsPerTurn: number
-  readonly turnTimeoutMs: number
-  readonly cancelGraceMs: number
-  /** How long a session may be idle before it ends; null: for ever. */
-  readonly sessionTimeoutMs: number | null
-}
-export interface AgentPort {
-  readonly name: string
-  /** How long its sessions last, unless one says otherwise. */
-  readonly mode: SessionMode
-  readonly model: ModelClient
-  /** Read at every model call. */
-  instructions(): string | Promise<string>
-  readonly tools: ReadonlyMap<string, ToolPort>
-  readonly limits: AgentLimits
-  /** Tells the author's hooks of an event that was recorded. Missing: there are none. Throws what they throw. */
-  readonly notify?: (event: RecordedEvent, context: HookContext) => unknown
-}
-export interface HookContext {
-  readonly session: ToolContext['session']
-  readonly log: Log
-}
-export interface ToolPort {
-  readonly name: string
-  readonly description: string
-  readonly inputSchema: { readonly [key: string]: Json }
-  readonly idempotent: boolean
-  readonly sequential: boolean
-  /** How long one run may take, milliseconds. Without: as long as the turn. */
-  readonly timeoutMs?: number
-  /** What a person reads instead of the name, or null. Never throws. */
-  label(input: Json): string | null
-  /** Null when the input fits the schema, else what is wrong, for the model to read. */
-  check(input: Json): Promise<string | null>
-  /**
-   * Runs the author's code once. Throws what it throws, or PerdureError TOOL_INPUT_INVALID before it, TOOL_OUTPUT_INVALID after it,
-   * when a schema refuses the input or the result.
-   */
-  run(input: Json, context: ToolContext, progress: (output: unknown) => void): Promise<unknown>
-}
-export interface ToolContext {
-  readonly session: {
-    readonly id: SessionId
-    readonly agent: string
-    readonly title: string | null
-    readonly metadata: { readonly [key: string]: Json }
-    readonly owner: Principal
-  }
-  readonly turn: { readonly id: TurnId; readonly number: number }
-  /** The same when an idempotent call runs again after a crash: an idempotency key for whatever it calls. */
-  readonly callId: CallId
-  /** Aborts when the call is cancelled, its turn times out, or this process loses the session. */
-  readonly signal: AbortSignal
-  /** Whom the turn serves. */
-  readonly principal: Principal
-  readonly log: Log
-  /** What the author's code remembers of the session; see `defineState`. */
-  readonly state: StateAccess
-  /**
-   * A value that is computed once for the session, and kept with it: `compute` runs when nothing is kept under the key yet, and again after one that
-   * threw, or that a crash cut short. Kept as JSON, at most 64 KiB. Calls side by side compute it once.
-   */
-  memo<Value>(key: string, compute: () => Value | Promise<Value>): Promise<Value>
 }
 
 // ---- the process log, for operators

@@ -7,6 +7,7 @@ import type { Checkpoint } from './checkpoint.js'
 import type { CallRow, Commit } from './commit.js'
 import { isControl, type Delivery } from './deliveries.js'
 import type { Principal } from './principal.js'
+import type { Request } from './requests.js'
 import type { SessionState } from './state.js'
 import { AT_REST, type SessionStatus } from './status.js'
 
@@ -49,6 +50,8 @@ export interface Session {
   readonly expiresAt: number | null
   /** Rows of the calls of the open step, with their inputs and results. */
   readonly calls: ReadonlyMap<CallId, CallRow>
+  /** What it asks of people, in the order it was asked. */
+  readonly requests: readonly Request[]
   /** The author's. */
   readonly state: SessionState
   /** Claims since the newest commit, this one included; 0 after a commit. Many: its drivers die or fail before they get anywhere. */
@@ -58,13 +61,14 @@ export interface Session {
 /** What a claim gives: the clock of an open turn stood still while nobody drove it. */
 export function resumeClock(session: Session, now: number): Session {
   const { phase } = session.checkpoint
-  if ((phase.kind !== 'modelling' && phase.kind !== 'acting') || phase.turn.activeSince === null) return session
+  if (!('turn' in phase) || phase.turn.activeSince === null) return session
   return { ...session, checkpoint: { ...session.checkpoint, phase: { ...phase, turn: { ...phase.turn, activeSince: now } } } }
 }
 
 /** What the session is after a commit that was applied. */
 export function applyCommit(session: Session, commit: Commit): Session {
   const settled = new Set(commit.settled.map((delivery) => delivery.id))
+  const answered = new Set(commit.settledRequests.map((request) => request.id))
   return {
     ...session,
     revision: session.revision + 1,
@@ -73,6 +77,7 @@ export function applyCommit(session: Session, commit: Commit): Session {
     checkpoint: commit.checkpoint,
     deliveries: session.deliveries.filter((delivery) => !settled.has(delivery.id)),
     calls: nextCalls(session.calls, commit),
+    requests: [...session.requests, ...commit.newRequests].filter((request) => !answered.has(request.id)),
     state: commit.state ?? session.state,
     claims: 0,
   }

@@ -1,5 +1,5 @@
 /**
- * Token counts. A count that a provider did not report is null, never 0; a sum that lacks one says `incomplete`.
+ * Token counts, and what they cost. A count that a provider did not report is null, never 0; a sum that lacks one says `incomplete`.
  * `promptTokens` includes the cached ones, `completionTokens` the reasoning ones.
  */
 export interface TokenUsage {
@@ -7,6 +7,8 @@ export interface TokenUsage {
   readonly completionTokens: number | null
   readonly cacheTokens: number | null
   readonly reasoningTokens: number | null
+  /** As the provider says, US dollars; few do. */
+  readonly costUsd: number | null
   readonly incomplete: boolean
 }
 
@@ -15,6 +17,7 @@ export const NO_USAGE: TokenUsage = {
   completionTokens: null,
   cacheTokens: null,
   reasoningTokens: null,
+  costUsd: null,
   incomplete: false,
 }
 
@@ -26,6 +29,7 @@ export function addUsage(sum: TokenUsage, call: TokenUsage | null): TokenUsage {
     completionTokens: add(sum.completionTokens, call.completionTokens),
     cacheTokens: add(sum.cacheTokens, call.cacheTokens),
     reasoningTokens: add(sum.reasoningTokens, call.reasoningTokens),
+    costUsd: add(sum.costUsd, call.costUsd),
     incomplete: sum.incomplete || call.incomplete || call.promptTokens === null || call.completionTokens === null,
   }
 }

@@ -10,6 +10,7 @@ import type { SessionStatus } from '../session/status.js'
 import { selectCalls, toCall, type CallRecord } from './call-row.js'
 import { selectDeliveries, toDelivery, type DeliveryRow } from './delivery-row.js'
 import { toPrincipal } from './principal-row.js'
+import { selectRequests, toRequest, type RequestRecord } from './request-row.js'
 
 export interface SessionRow {
   readonly epoch: number
@@ -37,6 +38,7 @@ export interface SessionRow {
   readonly newest: number
   readonly deliveries: readonly DeliveryRow[]
   readonly calls: readonly CallRecord[]
+  readonly requests: readonly RequestRecord[]
 }
 
 /** Reads everything of one session beside `head(session_id, epoch, revision, inbox, control, claims)`. */
@@ -47,7 +49,8 @@ SELECT head.epoch, head.revision, head.inbox, head.control, head.claims,
   c.revision AS checkpoint_revision, c.version, c.body, c.state,
   COALESCE((SELECT max(n.position) FROM delivery n WHERE n.session_id = head.session_id), 0) AS newest,
   ${selectDeliveries('head.session_id', '0')} AS deliveries,
-  ${selectCalls('c.open_step_id')} AS calls
+  ${selectCalls('c.open_step_id')} AS calls,
+  ${selectRequests('head.session_id')} AS requests
 FROM head JOIN session s ON s.id = head.session_id JOIN checkpoint c ON c.session_id = head.session_id`
 
 /** False when the rows beside the head are older than it: the statement had waited for its lock. */
@@ -83,6 +86,7 @@ export function toSession(id: SessionId, owner: WorkerId, row: SessionRow): Sess
     control: row.control,
     expiresAt: row.expires_at,
     calls: new Map(row.calls.map((call) => [call.id, toCall(call)])),
+    requests: row.requests.map(toRequest),
     claims: row.claims,
     state: row.state,
   }

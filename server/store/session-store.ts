@@ -10,6 +10,7 @@ import { createSession } from './statements/create-session.js'
 import { deliver } from './statements/deliver.js'
 import { findAddress } from './statements/find-address.js'
 import { findKey } from './statements/find-key.js'
+import { hasGrant } from './statements/has-grant.js'
 import { loadDeliveries } from './statements/load-deliveries.js'
 import { loadHistory } from './statements/load-history.js'
 import { loadMemo } from './statements/load-memo.js'
@@ -35,6 +36,7 @@ export function createSessionStore(database: Database, clock: Clock): SessionSto
     claim: (sessionId, options) => claim(database, sessionId, options),
     loadDeliveries: (sessionId, after) => loadDeliveries(database, sessionId, after),
     loadHistory: (sessionId, epoch) => loadHistory(database, sessionId, epoch),
+    hasGrant: (sessionId, tool, to) => hasGrant(database, sessionId, tool, to),
     loadMemo: (sessionId, key) => loadMemo(database, sessionId, key),
     saveMemo: (lease, memo) => saveMemo(database, lease, memo),
     commit: (session, change, ttlMs) => commit(commitPorts, session, change, ttlMs),

@@ -3,7 +3,8 @@
  * tells nobody, and the next one does not make up for it.
  */
 import type { RecordedEvent } from '../session/events.js'
-import type { AgentPort, Log } from '../session/ports.js'
+import type { AgentPort } from '../session/agent-port.js'
+import type { Log } from '../session/ports.js'
 import type { SessionFacts } from '../session/session.js'
 
 export interface HookRunner {

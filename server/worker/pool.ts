@@ -7,7 +7,8 @@ import type { IdSource, WorkerId } from '../ids.js'
 import { openTurnOf } from '../session/checkpoint.js'
 import type { Commit } from '../session/commit.js'
 import type { Meter } from '../session/meter.js'
-import type { AgentPort, CommitOutcome, Coordinator, Log, SessionStore, Ticket } from '../session/ports.js'
+import type { AgentPort } from '../session/agent-port.js'
+import type { CommitOutcome, Coordinator, Log, SessionStore, Ticket } from '../session/ports.js'
 import type { RecentHistories } from '../session/perform/recent-histories.js'
 import type { Session } from '../session/session.js'
 import { createHookRunner, type HookRunner } from './hook-runner.js'
@@ -147,7 +148,7 @@ function announce(
   tell(() => coordinator.publish(id, outcome.events))
   const agent = options.agents.get(before.facts.agent)
   if (agent !== undefined) options.hooks.tell(agent, before.facts, outcome.events)
-  if (commit.session !== null || commit.openedTurn !== null) tell(() => coordinator.announce(id))
+  if (commit.session !== null || commit.openedTurn !== null || asksPeople(commit)) tell(() => coordinator.announce(id))
   const wakeInMs = Math.max(0, (commit.park?.wakeAt ?? Infinity) - clock.now())
   if (wakeInMs < TIMER_LIMIT_MS) tell(() => coordinator.wake(id, wakeInMs === 0 ? 0 : wakeInMs + TIMER_SLACK_MS))
   const turn = openTurnOf(before.checkpoint) ?? toUnstarted(commit.openedTurn)
@@ -155,6 +156,11 @@ function announce(
   if (closed === null || turn === null) return
   const { number, steps, calls, startedAt } = turn
   tell(() => options.onTurnEnded({ session: before, number, steps, calls, startedAt, closed }))
+}
+
+/** The session may wait for the same as before, and yet a reviewer's queue has changed. */
+function asksPeople({ newRequests, settledRequests }: Commit): boolean {
+  return newRequests.length > 0 || settledRequests.length > 0
 }
 
 /** A turn that one commit opened and closed. */

@@ -3,28 +3,32 @@ import { systemClock } from '../../server/clock.js'
 import { createIdSource } from '../../server/ids.js'
 import type { HistoryItem } from '../../server/session/history.js'
 import type { ModelClient } from '../../server/session/model.js'
-import type { AgentPort } from '../../server/session/ports.js'
-import { checkCall, type CheckedCall } from '../../server/session/perform/check-call.js'
+import type { AgentPort } from '../../server/session/agent-port.js'
+import type { RequestedCall } from '../../server/session/outcomes.js'
+import { checkCall } from '../../server/session/perform/check-call.js'
+import { createJudge } from '../../server/session/perform/judge-call.js'
 import { runTool } from '../../server/session/perform/run-tool.js'
 import { createContext } from './tool-run.js'
 
 export interface Turn {
   readonly text: string
   /** The calls of each step. */
-  readonly steps: readonly (readonly CheckedCall[])[]
+  readonly steps: readonly (readonly RequestedCall[])[]
 }
+
+const judge = createJudge(() => {
+  throw new Error('nobody is asked here')
+})
 
 export async function converse(agent: AgentPort, message: string): Promise<Turn> {
   const ids = createIdSource()
   const { signal } = new AbortController()
-  const steps: CheckedCall[][] = []
+  const steps: RequestedCall[][] = []
   let history: readonly HistoryItem[] = [{ role: 'user', text: message }]
   for (;;) {
     const { text, asked } = await answerOf(agent.model, history)
     if (asked.length === 0) return { text, steps }
-    const calls = await Promise.all(
-      asked.map(async (call) => ({ id: ids.next('call'), ...(await checkCall({ tools: agent.tools, ...call })) })),
-    )
+    const calls = await Promise.all(asked.map((call) => checkCall({ id: ids.next('call'), tools: agent.tools, judge, ...call })))
     steps.push(calls)
     history = [...history, { role: 'assistant', text, calls, interrupted: false }]
     for (const call of calls) {

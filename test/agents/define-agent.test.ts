@@ -24,6 +24,9 @@ describe('an agent', () => {
       turnTimeoutMs: 1_800_000,
       cancelGraceMs: 0,
       sessionTimeoutMs: 30 * 24 * 3600_000,
+      maxInputTokensPerSession: null,
+      maxOutputTokensPerSession: null,
+      maxCostUsdPerSession: null,
     })
     expect(defineAgent({ ...good, limits: { sessionTimeoutMs: null } }).limits.sessionTimeoutMs).toBeNull()
   })
@@ -65,7 +68,7 @@ describe('a wrong definition', () => {
     [
       'an option like no other',
       { ...good, temperature: 1 },
-      `${named}there is no option "temperature"; there are name, description, model, instructions, mode, tools, hooks, limits`,
+      `${named}there is no option "temperature"; there are name, description, model, instructions, mode, tools, approvals, hooks, limits`,
     ],
     [
       'no model',

@@ -6,7 +6,7 @@ import * as perdure from '../../server/index.js'
 import { createRegistry } from '../../server/agents/registry.js'
 import { createIdSource } from '../../server/ids.js'
 import { resolveModel } from '../../server/models/resolve-model.js'
-import type { AgentPort, ToolPort } from '../../server/session/ports.js'
+import type { AgentPort, ToolPort } from '../../server/session/agent-port.js'
 import { converse } from './converse.js'
 import { createGate, start } from './tool-run.js'
 

@@ -10,6 +10,7 @@ import { testCommit } from './session-store/commit.js'
 import { testCreate } from './session-store/create.js'
 import { testDeliver } from './session-store/deliver.js'
 import { testLeases } from './session-store/leases.js'
+import { testRequests } from './session-store/requests.js'
 import { testTimeouts } from './session-store/timeouts.js'
 import { testMemos } from './session-store/memos.js'
 import { testText } from './session-store/text.js'
@@ -39,6 +40,7 @@ export function testSessionStore(open: () => Promise<StoreUnderTest>): void {
   testAppend(subject)
   testLeases(subject)
   testMemos(subject)
+  testRequests(subject)
   testTimeouts(subject)
   testText(subject)
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { defineAgent, defineTool, scripted, scriptedFailure, type Json } from 'perdure'
+import { askUser, defineAgent, defineTool, scripted, scriptedFailure, type Conversation, type Json, type ScriptedReply } from 'perdure'
 import { z } from 'zod'
 
 const folder = process.env['PERDURE_TEST_FOLDER'] ?? '.'
@@ -56,6 +56,19 @@ const stubborn = defineTool({
   },
 })
 
+/** Waits for somebody's leave, then for its gate. */
+const guarded = defineTool({
+  description: 'Leaves a trace of guarded, with its arguments.',
+  input: z.object({ gate: z.string(), euros: z.number().optional() }),
+  approval: 'always',
+  async execute({ gate, euros }, { callId, signal }) {
+    note('calls.log', 'guarded', callId, process.pid)
+    note('arguments.log', gate, euros ?? 'none')
+    while (!isOpen(gate)) await wait(GATE_MS, undefined, { signal })
+    return `guarded done for ${euros ?? 'nothing'}`
+  },
+})
+
 /** Nothing until the gate opens. */
 async function* think(gate: string, pause: (ms: number) => Promise<void>): AsyncGenerator<string> {
   while (!isOpen(gate)) await pause(WORD_MS)
@@ -78,36 +91,52 @@ function refuseOnce(text: string, retryAfterMs: number): string {
   throw scriptedFailure('MODEL_RATE_LIMITED', { retryAfterMs })
 }
 
-export default defineAgent({
-  name: 'crash',
-  instructions: 'Do what the test says.',
-  model: scripted(({ lastUserText, step, wait: pause }) => {
-    const [verb = '', gate = ''] = lastUserText.split(' ')
-    note('models.log', process.pid, lastUserText)
-    if (step > 0) return `done after step ${step}`
-    const call = (name: string): { readonly name: string; readonly input: Json } => ({ name, input: { gate } })
-    switch (verb) {
-      case 'story':
-        return tell(gate, pause)
-      case 'think':
-        return think(gate, pause)
-      case 'charge':
-      case 'look':
-      case 'stubborn':
-        return { calls: [call(verb)] }
-      case 'both':
-        return { calls: [call('quick'), call('charge')] }
-      case 'limited':
-      case 'parked':
-        return refuseOnce(lastUserText, verb === 'parked' ? PARKED_MS : LIMITED_MS)
-      default:
-        return `you said: ${lastUserText}`
-    }
-  }),
-  tools: {
-    quick: tool('quick', { idempotent: false, waits: false }),
-    charge: tool('charge', { idempotent: false, waits: true }),
-    look: tool('look', { idempotent: true, waits: true }),
-    stubborn,
-  },
+function obey({ lastUserText, step, wait: pause }: Conversation): ScriptedReply {
+  const [verb = '', gate = ''] = lastUserText.split(' ')
+  note('models.log', process.pid, lastUserText)
+  if (step > 0) return `done after step ${step}`
+  const call = (name: string, more: { readonly [key: string]: Json } = {}) => ({ name, input: { gate, ...more } })
+  switch (verb) {
+    case 'story':
+      return tell(gate, pause)
+    case 'think':
+      return think(gate, pause)
+    case 'charge':
+    case 'look':
+    case 'stubborn':
+      return { calls: [call(verb)] }
+    case 'spend':
+      return { calls: [call('quick', { padding: 'much '.repeat(100) })] }
+    case 'guarded':
+      return { calls: [call('guarded', { euros: 7 })] }
+    case 'ask':
+      return { calls: [{ name: 'ask_user', input: { question: `And ${gate}?`, options: [{ label: 'Yes' }, { label: 'No' }] } }] }
+    case 'both':
+      return { calls: [call('quick'), call('charge')] }
+    case 'limited':
+    case 'parked':
+      return refuseOnce(lastUserText, verb === 'parked' ? PARKED_MS : LIMITED_MS)
+    default:
+      return `you said: ${lastUserText}`
+  }
+}
+
+const tools = {
+  quick: tool('quick', { idempotent: false, waits: false }),
+  charge: tool('charge', { idempotent: false, waits: true }),
+  look: tool('look', { idempotent: true, waits: true }),
+  stubborn,
+  guarded,
+  ask_user: askUser(),
+}
+
+export default defineAgent({ name: 'crash', instructions: 'Do what the test says.', model: scripted(obey), tools })
+
+/** `spend` uses up its budget at once; little else does. */
+export const thrifty = defineAgent({
+  name: 'thrifty',
+  instructions: 'Do what the test says, once.',
+  model: scripted(obey),
+  tools,
+  limits: { maxOutputTokensPerSession: 100 },
 })

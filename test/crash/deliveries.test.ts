@@ -1,7 +1,7 @@
 /** The table of deliveries as a client meets it: every cell once over HTTP, through an api process, with the session driven in another. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { SessionEndedError, type Session, type SessionEvent } from '../../sdk/index.js'
-import { storedId } from '../../server/ids.js'
+import { NotFoundError, SessionEndedError, type Answer, type Session, type SessionEvent } from '../../sdk/index.js'
+import { createIdSource, storedId } from '../../server/ids.js'
 import { CONDITIONS, DELIVERY_TABLE, FORMS, type Condition, type Form } from '../../server/session/delivery-table.js'
 import { createTestDatabase, type TestDatabase } from '../support/databases.js'
 import { expectSound } from '../support/expect-sound.js'
@@ -9,6 +9,8 @@ import { startRedisServer, type RedisServer } from '../support/redis-server.js'
 import { Witness } from '../support/witness.js'
 import type { ServerProcess } from '../support/server-process.js'
 import { Stage } from './stage.js'
+
+const NO_REQUEST = createIdSource().next('req')
 
 let redis: RedisServer
 let database: TestDatabase
@@ -35,11 +37,14 @@ const CONDITION: Readonly<Record<Condition, readonly [verb: string, reached: Ses
   'model-speaking': ['story', 'LLM_CHUNK'],
   'backing-off': ['limited', 'STEP_RETRYING'],
   'tools-running': ['charge', 'TOOL_CALL_START'],
+  'request-open': ['guarded', 'TURN_WAITING'],
+  'over-limit': ['spend', 'TURN_WAITING'],
   stopping: ['stubborn', 'TOOL_CALL_START'],
   ended: ['hello', 'SESSION_WAITING'],
 }
 
 interface Played {
+  readonly condition: Condition
   readonly session: Session
   readonly witness: Witness
   readonly turnId: string | null
@@ -48,7 +53,8 @@ interface Played {
 /** A session that is at it. */
 async function open(condition: Condition, gate: string): Promise<Played> {
   const [verb, reached] = CONDITION[condition]
-  const { session } = await stage.deployment.client(api).agent('crash').send(`${verb} ${gate}`).accepted
+  const agent = condition === 'over-limit' ? 'thrifty' : 'crash'
+  const { session } = await stage.deployment.client(api).agent(agent).send(`${verb} ${gate}`).accepted
   const witness = new Witness(session, over.signal)
   const { event } = await witness.until(reached)
   if (condition === 'stopping') {
@@ -59,16 +65,21 @@ async function open(condition: Condition, gate: string): Promise<Played> {
     await session.end()
     await witness.ended
   }
-  return { session, witness, turnId: event.turnId }
+  return { condition, session, witness, turnId: event.turnId }
 }
 
 /** The id of the delivery. */
-async function deliver(session: Session, form: Form): Promise<string> {
+async function deliver({ session, witness, condition }: Played, form: Form): Promise<string> {
   switch (form) {
+    case 'answers':
+      return (await session.respond([toAnswer(witness)])).delivery.id
     case 'steer':
       return (await session.send('and this').accepted).delivery.id
     case 'queue':
-      return (await session.send('and this', { turnPolicy: 'QUEUE' }).accepted).delivery.id
+      // Of a turn that waits for its person, his own words are an answer or a correction.
+      return (
+        await session.send('and this', { turnPolicy: 'QUEUE', ...(condition === 'request-open' && { actor: { id: 'bob' } }) }).accepted
+      ).delivery.id
     case 'cancel':
       return (await session.cancel()).delivery.id
     case 'compact':
@@ -78,6 +89,13 @@ async function deliver(session: Session, form: Form): Promise<string> {
     case 'end':
       return (await session.end()).delivery.id
   }
+}
+
+/** Yes to what is asked; of a session that asks nothing, to a request that there is not. */
+function toAnswer({ seen }: Witness): Answer {
+  const asked = seen.find(({ event }) => event.type === 'APPROVAL_REQUESTED' || event.type === 'INPUT_REQUESTED')?.event
+  if (asked?.type === 'INPUT_REQUESTED') return { requestId: asked.request, optionIds: ['continue'] }
+  return { requestId: asked?.type === 'APPROVAL_REQUESTED' ? asked.request : NO_REQUEST, decision: 'APPROVE' }
 }
 
 /** At this moment, as far as it was told. */
@@ -95,13 +113,19 @@ function expectTold(condition: Condition, form: Form, { witness, turnId }: Playe
   const steered = told.some((event) => event.type === 'STEP_INTERRUPTED' && event.reason === 'STEERED')
   const { does } = DELIVERY_TABLE[condition][form]
   expect(settled).toMatchObject({ status: form === 'compact' ? 'REJECTED' : 'APPLIED' })
-  expect(steered).toBe(does === 'interrupt')
+  // What joins later may be seen only after the tool has ended and the next call has begun: then it is that call that it interrupts.
+  if (does !== 'join-later') expect(steered).toBe(does === 'interrupt')
   expect(has('CONTEXT_CLEARED')).toBe(form === 'clear')
   expect(has('SESSION_CANCELLED')).toBe(form === 'end' && condition !== 'at-rest')
   const isCancelled = ['cancel', 'clear', 'end'].includes(form) ? condition !== 'at-rest' : condition === 'stopping'
   expect(at('TURN_CANCELLED') !== -1).toBe(isCancelled)
   if (settled?.type !== 'DELIVERY_SETTLED' || (form !== 'steer' && form !== 'queue')) return
-  const joins = does === 'interrupt' || does === 'join' || (does === 'join-later' && condition === 'tools-running')
+  const joins =
+    does === 'interrupt' ||
+    does === 'withdraw' ||
+    does === 'join' ||
+    (does === 'join-later' && condition === 'tools-running') ||
+    (condition === 'over-limit' && form === 'steer')
   expect(settled.turn === turnId).toBe(joins)
 }
 
@@ -111,10 +135,18 @@ describe.concurrent('over HTTP', () => {
   test.each(cells)('while $condition, $form: is told as the table says', async ({ condition, form }) => {
     const gate = `${condition}-${form}`
     const played = await open(condition, gate)
-    const deliveryId = await deliver(played.session, form)
-    const waits = ['wait', 'join-later'].includes(DELIVERY_TABLE[condition][form].does)
-    if (!waits) await untilOver(played, deliveryId, condition)
+    const { does } = DELIVERY_TABLE[condition][form]
+    if (does === 'refuse') {
+      await expect(deliver(played, form)).rejects.toThrow(NotFoundError)
+      await stage.openGate(gate)
+      await played.session.end()
+      return
+    }
+    const deliveryId = await deliver(played, form)
+    const waits = ['wait', 'join-later'].includes(does)
+    if (!waits && does !== 'answer') await untilOver(played, deliveryId, condition)
     await stage.openGate(gate)
+    if (waits && (condition === 'request-open' || condition === 'over-limit')) await played.session.respond([toAnswer(played.witness)])
     await untilOver(played, deliveryId, 'at-rest')
     if (form !== 'end') await played.session.end()
     await played.witness.ended
@@ -129,8 +161,8 @@ describe.concurrent('over HTTP', () => {
   }
 
   test.each(FORMS)('while ended, %s: is refused', async (form) => {
-    const { session } = await open('ended', 'none')
-    if (form === 'end') expect((await session.end()).duplicate).toBe(true)
-    else await expect(deliver(session, form)).rejects.toThrow(SessionEndedError)
+    const played = await open('ended', 'none')
+    if (form === 'end') expect((await played.session.end()).duplicate).toBe(true)
+    else await expect(deliver(played, form)).rejects.toThrow(form === 'answers' ? NotFoundError : SessionEndedError)
   })
 })

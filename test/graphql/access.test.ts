@@ -65,7 +65,10 @@ describe('who may see a session', () => {
   it('is decided by one condition, that of the kind of principal included', () => {
     const caller = { tenant: 't', id: 'x', kind: 'SERVICE', scopes: ['sessions:read'] } as const
     const own = { ownerId: 'x', ownerKind: 'SERVICE' }
-    expect(visibleTo(caller)).toEqual({ tenant: 't', OR: [own, { deliveries: { some: { byId: 'x', byKind: 'SERVICE' } } }] })
+    expect(visibleTo(caller)).toEqual({
+      tenant: 't',
+      OR: [own, { deliveries: { some: { byId: 'x', byKind: 'SERVICE', kind: { not: 'ANSWERS' } } } }],
+    })
   })
 })
 

@@ -5,6 +5,7 @@
 import { createServer } from 'node:http'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { z } from 'zod'
+import type { Agent } from '../../server/agents/define-agent.js'
 import { createRegistry } from '../../server/agents/registry.js'
 import { systemClock, type Clock } from '../../server/clock.js'
 import { createFeed } from '../../server/events/feed.js'
@@ -48,23 +49,27 @@ export interface ApiOptions {
   readonly authenticate?: Authenticate | null
   readonly development?: boolean
   readonly clock?: Clock
+  /** Driven, beside `hello`. */
+  readonly agents?: readonly Agent[]
 }
 
 export type Api = Awaited<ReturnType<typeof startApi>>
 
-/** `x-caller: id` or `id;scope,scope`, with `@tenant` behind the id for another tenant than `default`. */
+/** `x-caller: id` or `id;scope,scope`, with `@tenant` behind the id for another tenant than `default`; `role:x` among the scopes is a role. */
 export function authenticateByHeader(request: Request) {
   const header = request.headers.get('x-caller')
   if (header === null) return null
   const [who = '', scopes] = header.split(';')
   const [id = '', tenant = 'default'] = who.split('@')
   const some = scopes === undefined ? ['sessions:read', 'sessions:write'] : scopes.split(',')
-  return { tenant, id, kind: 'USER' as const, scopes: SCOPES.filter((scope: Scope) => some.includes(scope)) }
+  const roles = some.flatMap((one) => (one.startsWith('role:') ? [one.slice('role:'.length)] : []))
+  return { tenant, id, kind: 'USER' as const, scopes: SCOPES.filter((scope: Scope) => some.includes(scope)), roles }
 }
 
 export async function startApi(options: ApiOptions = {}) {
   const opened = await openTestPostgres()
-  const world = startWorld({ store: opened.store, agents: [HELLO] })
+  const driven = [HELLO, ...(options.agents ?? [])]
+  const world = startWorld({ store: opened.store, agents: driven })
   const { intake } = world
   const readers = createCounter()
   const coordinator = countReaders(world.coordinator, readers)
@@ -74,7 +79,7 @@ export async function startApi(options: ApiOptions = {}) {
     errors.push({ message, fields })
   }
   const feed = createFeed({ store: opened.store, coordinator, clock: systemClock, log })
-  const agents = createRegistry([HELLO, SUPPORT], (spec) => (typeof spec === 'string' ? scripted() : spec))
+  const agents = createRegistry([...driven, SUPPORT], (spec) => (typeof spec === 'string' ? scripted() : spec))
   const { development = false, authenticate = authenticateByHeader } = options
   const statements: string[] = []
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: opened.url }), log: [{ emit: 'event', level: 'query' }] })

@@ -26,7 +26,17 @@ describe('in development on this machine', () => {
     expect(await (await ask({ 'x-perdure-principal': 'ann' })).json()).toEqual({ data: { viewer: { id: 'ann' } } })
     const headers = { 'x-perdure-principal': 'ann; role=sessions:read; role=requests:answer' }
     const restricted = developmentPrincipal(new Request('http://[::1]:4000/graphql', { headers }))
-    expect(restricted).toMatchObject({ id: 'ann', scopes: ['sessions:read', 'requests:answer'] })
+    expect(restricted).toEqual({ tenant: 'default', id: 'ann', kind: 'USER', scopes: ['sessions:read', 'requests:answer'] })
+  })
+
+  it('what is no scope is a role of the caller, several if there are', () => {
+    const of = (principal: string) =>
+      developmentPrincipal(new Request('http://localhost/graphql', { headers: { 'x-perdure-principal': principal } }))
+    expect(of('max;role=manager')).toEqual({ tenant: 'default', id: 'max', kind: 'USER', scopes: SCOPES, roles: ['manager'] })
+    expect(of('max; role=manager; role=requests:answer; role=on call; role=; other=x')).toMatchObject({
+      scopes: ['requests:answer'],
+      roles: ['manager', 'on call'],
+    })
   })
 
   it('a name that only points here is nobody: a page elsewhere cannot make a browser ask', async () => {

@@ -58,12 +58,12 @@ describe('GraphiQL', () => {
 
   it('has tabs that run as they stand, from the first to the last', async () => {
     const tabs = defaultTabs('hello')
-    expect(tabs).toHaveLength(5)
+    expect(tabs).toHaveLength(6)
     for (const tab of tabs) {
       expect(tab.trimEnd().split('\n').length).toBeLessThanOrEqual(15)
       expect(tab).toMatch(/^# /)
     }
-    const [hello = '', , happened = '', list = '', agents = ''] = tabs
+    const [hello = '', , happened = '', waits = '', list = '', agents = ''] = tabs
     const sent = await api.as<{ send: { session: { id: never } } }>(null, hello)
     expect(sent.data).toMatchObject({ send: { created: true } })
     await api.world.untilRest(sent.data.send.session.id)
@@ -73,6 +73,7 @@ describe('GraphiQL', () => {
         turns: { nodes: [{ userInput: 'What can you do?', assistantOutput: 'Hello, What can you do?!' }] },
       },
     })
+    expect((await api.as(null, waits.slice(0, waits.indexOf('mutation')))).data).toEqual({ inputRequests: { nodes: [] } })
     expect((await api.as(null, list)).data).toMatchObject({ sessions: { nodes: [{ addresses: ['graphiql:demo'] }] } })
     expect((await api.as(null, agents)).data).toMatchObject({ agents: [{ name: 'hello' }, { name: 'support' }] })
   })

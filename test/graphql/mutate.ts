@@ -21,6 +21,8 @@ const DOCUMENTS = {
     ... on CreateSessionPayload { duplicate session { id status title metadata addresses transcript { role text } } } } }`,
   send: `mutation ($input: SendInput!) { send(input: $input) { __typename ${PROBLEMS} ${ENDED} ${TAKEN}
     ... on SendPayload { created duplicate session { id status } delivery { id kind status position policy text by { id } } } } }`,
+  respond: `mutation ($input: RespondInput!) { respond(input: $input) { __typename ${PROBLEMS} ${ENDED} ${HANDED}
+    ... on RequestNotPendingError { requests { id status answer { decision optionIds text json reason by { id kind } } } } } }`,
   cancel: `mutation ($input: CancelInput!) { cancel(input: $input) { __typename ${PROBLEMS} ${ENDED} ${HANDED} } }`,
   clear: `mutation ($input: ClearInput!) { clear(input: $input) { __typename ${PROBLEMS} ${ENDED} ${HANDED} } }`,
   compact: `mutation ($input: CompactInput!) { compact(input: $input) { __typename ${PROBLEMS} ${ENDED} ${HANDED} } }`,

@@ -41,6 +41,7 @@ describe('the servers out there', () => {
       completionTokens: 0,
       cacheTokens: null,
       reasoningTokens: null,
+      costUsd: null,
       incomplete: false,
     })
   })

@@ -18,7 +18,10 @@ test('a script that returns a text streams it word by word, with counted usage',
     { type: 'text', key: 'text', text: 'Once ' },
     { type: 'text', key: 'text', text: 'upon ' },
     { type: 'text', key: 'text', text: 'a' },
-    { type: 'usage', usage: { promptTokens: 9, completionTokens: 3, cacheTokens: 0, reasoningTokens: 0, incomplete: false } },
+    {
+      type: 'usage',
+      usage: { promptTokens: 9, completionTokens: 3, cacheTokens: 0, reasoningTokens: 0, costUsd: null, incomplete: false },
+    },
     { type: 'finish', reason: 'STOP' },
   ])
 })

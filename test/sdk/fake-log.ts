@@ -15,6 +15,10 @@ export interface FakeDelivery {
   readonly sessionId: string
   readonly text: string
   status: 'ACCEPTED' | 'APPLIED' | 'REJECTED'
+  /** Default: MESSAGE, STEER, of ann. */
+  readonly kind?: string
+  readonly policy?: string
+  readonly by?: object
 }
 export interface FakeSession {
   readonly id: string
@@ -28,7 +32,15 @@ export interface FakeSession {
 
 const AT = '2026-01-01T00:00:00.000Z'
 export const USER = { tenant: 't', id: 'ann', kind: 'USER', name: 'Ann' } as const
-const USAGE = { promptTokens: 7, completionTokens: 5, cacheTokens: null, reasoningTokens: null, totalTokens: 12, incomplete: false }
+const USAGE = {
+  promptTokens: 7,
+  completionTokens: 5,
+  cacheTokens: null,
+  reasoningTokens: null,
+  costUsd: null,
+  totalTokens: 12,
+  incomplete: false,
+}
 const FAILURE = { code: 'MODEL_REFUSED', message: 'the model refused', retryable: false }
 
 interface Scope {

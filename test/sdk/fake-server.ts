@@ -3,20 +3,17 @@ import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { buildSchema, execute, GraphQLError, parse, subscribe, validate, type ExecutionResult } from 'graphql'
-import { createFakeLog, USER, type FakeDelivery, type FakeLog, type FakeSession } from './fake-log.js'
+import { buildSchema, execute, parse, subscribe, validate, type ExecutionResult } from 'graphql'
+import { createFakeLog, type FakeDelivery, type FakeLog, type FakeSession } from './fake-log.js'
+import { toPayload, toRequests, toSession, toTurn, type RequestsArgs } from './fake-objects.js'
+import { createFakeRequests, type FakeRequests } from './fake-requests.js'
 
-const AT = '2026-01-01T00:00:00.000Z'
-const USAGE = { incomplete: true }
-const TURN = {
-  ...{ __typename: 'Turn', number: 3, status: 'COMPLETED', trigger: 'MESSAGE', userInput: '' },
-  ...{ usage: USAGE, startedAt: AT, activeMs: 1 },
-}
 const schema = buildSchema(readFileSync('schema.graphql', 'utf8'))
 
 export interface FakeServer {
   readonly url: string
   readonly log: FakeLog
+  readonly requests: FakeRequests
   /** Names of the operations asked for, in order. */
   readonly operations: string[]
   /** Authorization headers, in order. */
@@ -25,6 +22,8 @@ export interface FakeServer {
   intercept(handler: ((request: IncomingMessage, response: ServerResponse) => boolean) | null): void
   /** How often a message was really delivered. */
   delivered(): number
+  /** How many subscriptions are open. */
+  streams(): number
   /** Resets every open connection; new ones are taken. */
   breakStreams(): void
   close(): Promise<void>
@@ -35,22 +34,25 @@ export async function startFakeServer({ heartbeatMs = 15_000 } = {}): Promise<Fa
   const log = createFakeLog()
   const operations: string[] = []
   const credentials: (string | undefined)[] = []
-  const counter = { delivered: 0 }
+  const counter = { delivered: 0, streams: 0 }
   let handler: ((request: IncomingMessage, response: ServerResponse) => boolean) | null = null
-  const root = createRoot(log, { heartbeatMs, counter })
+  const requests = createFakeRequests(log)
+  const root = { ...createRoot(log, { heartbeatMs, counter, requests }), ...requests.root }
   const server = createServer((request, response) => {
     credentials.push(request.headers.authorization)
     if (handler?.(request, response) === true) return
-    void serve(root, request, response).then((name) => operations.push(name))
+    void serve({ root, counter }, request, response).then((name) => operations.push(name))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`,
     log,
+    requests,
     operations,
     credentials,
     intercept: (next) => (handler = next),
     delivered: () => counter.delivered,
+    streams: () => counter.streams,
     breakStreams: () => server.closeAllConnections(),
     close: () =>
       new Promise((resolve) => {
@@ -60,7 +62,16 @@ export async function startFakeServer({ heartbeatMs = 15_000 } = {}): Promise<Fa
   }
 }
 
-async function serve(root: object, request: IncomingMessage, response: ServerResponse): Promise<string> {
+interface Counter {
+  delivered: number
+  streams: number
+}
+
+async function serve(
+  { root, counter }: { root: object; counter: Counter },
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<string> {
   const { query, variables } = JSON.parse(await text(request)) as { query: string; variables: Record<string, unknown> }
   const document = parse(query)
   const name = /(?:query|mutation|subscription) (\w+)/.exec(query)?.[1] ?? ''
@@ -70,7 +81,7 @@ async function serve(root: object, request: IncomingMessage, response: ServerRes
     answer(response, 400, { errors })
   } else if (request.headers.accept === 'text/event-stream') {
     const results = await subscribe(args)
-    if (Symbol.asyncIterator in results) await stream(response, results)
+    if (Symbol.asyncIterator in results) await stream(response, results, counter)
     else answer(response, 200, results)
   } else {
     answer(response, 200, await execute(args))
@@ -82,9 +93,13 @@ function answer(response: ServerResponse, status: number, result: ExecutionResul
   response.writeHead(status, { 'content-type': 'application/graphql-response+json; charset=utf-8' }).end(JSON.stringify(result))
 }
 
-async function stream(response: ServerResponse, results: AsyncGenerator<ExecutionResult, void, void>): Promise<void> {
+async function stream(response: ServerResponse, results: AsyncGenerator<ExecutionResult, void, void>, counter: Counter): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  response.on('close', () => void results.return())
+  counter.streams += 1
+  response.on('close', () => {
+    counter.streams -= 1
+    void results.return()
+  })
   response.write(':\n\n')
   for await (const result of results) response.write(`event: next\ndata: ${JSON.stringify(result)}\n\n`)
   response.end('event: complete\ndata:\n\n')
@@ -92,21 +107,25 @@ async function stream(response: ServerResponse, results: AsyncGenerator<Executio
 
 interface Surroundings {
   readonly heartbeatMs: number
-  readonly counter: { delivered: number }
+  readonly counter: Counter
+  readonly requests: FakeRequests
 }
 
-function createRoot(log: FakeLog, { heartbeatMs, counter }: Surroundings): object {
+function createRoot(log: FakeLog, { heartbeatMs, counter, requests }: Surroundings): object {
   const keys = new Map<string, FakeDelivery>()
   const open = (id: string): FakeSession | null => log.sessions.get(id) ?? null
   return {
-    session: ({ id }: { id: string }) => toSession(open(id)),
+    session: ({ id }: { id: string }) => {
+      const session = open(id)
+      return session && { ...toSession(session), requests: (of: RequestsArgs) => toRequests(requests, session, of) }
+    },
     sessions: ({ first = 2, after }: { first?: number; after?: string | null }) => {
       const all = [...log.sessions.values()]
       const from = all.findIndex((one) => one.id === after) + 1
       const nodes = all.slice(from, from + first)
       return { nodes: nodes.map(toSession), pageInfo: { hasNextPage: from + first < all.length, endCursor: nodes.at(-1)?.id ?? null } }
     },
-    node: ({ id }: { id: string }) => ({ ...TURN, id }),
+    node: ({ id }: { id: string }) => toTurn(log, id),
     agents: () => [
       { __typename: 'Agent', id: 'agt_echo', name: 'echo', description: null, model: 'fake/echo', mode: 'CONVERSATION', tools: [] },
     ],
@@ -194,42 +213,4 @@ async function within(work: Promise<void>, ms: number): Promise<void> {
 
 function toNotFound(id: string): object {
   return { __typename: 'NotFoundError', code: 'NOT_FOUND', message: `there is no session ${id}`, id }
-}
-
-function toPayload(session: FakeSession, delivery: FakeDelivery, how: { readonly created: boolean; readonly duplicate: boolean }): object {
-  const facts = { position: 1, kind: 'MESSAGE', policy: 'STEER', by: USER, acceptedAt: AT }
-  return { __typename: 'SendPayload', session: toSession(session), delivery: { ...delivery, ...facts }, ...how }
-}
-
-function toSession(session: FakeSession | null): object | null {
-  if (session === null) return null
-  const facts = {
-    mode: 'CONVERSATION',
-    metadata: {},
-    createdAt: AT,
-    updatedAt: AT,
-    owner: USER,
-    addresses: [],
-    deployment: 'd',
-    usage: USAGE,
-  }
-  return {
-    __typename: 'Session',
-    id: session.id,
-    agentName: session.agent,
-    status: session.endedAt === null ? 'IDLE' : 'COMPLETED',
-    title: session.title,
-    endedAt: session.endedAt,
-    ...facts,
-    cursor: String(session.log.length),
-    events: (args: { last: number; before?: string | null; types?: readonly string[] | null }) => {
-      const until = args.before == null ? Infinity : Number(args.before)
-      const all = session.log.filter((event) => Number(event.cursor) < until && (args.types == null || args.types.includes(event.type)))
-      const nodes = all.slice(-args.last)
-      return { nodes, pageInfo: { hasPreviousPage: nodes.length < all.length, startCursor: nodes[0]?.cursor ?? null } }
-    },
-    turns: () => {
-      throw new GraphQLError('not in the fake')
-    },
-  }
 }

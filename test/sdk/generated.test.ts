@@ -4,7 +4,7 @@ import { generate } from '@graphql-codegen/cli'
 import { buildSchema, isEnumType, isInterfaceType } from 'graphql'
 import { expect, it } from 'vitest'
 import config from '../../codegen.js'
-import { FAILURE_CODES } from '../../sdk/failure-codes.js'
+import { FAILURE_CODES, isFailureCode } from '../../sdk/failure-codes.js'
 import { toSessionEvent } from '../../sdk/session-events.js'
 
 const schema = buildSchema(await readFile('schema.graphql', 'utf8'))
@@ -36,6 +36,13 @@ it('each type of the log has its own type of event, named alike', async () => {
 it('a field that had to be selected under an alias has its own name again', () => {
   const selected = { __typename: 'TurnFailed', type: 'TURN_FAILED', cursor: '4', reason_TurnFailed: 'x', error: null }
   expect(toSessionEvent(selected)).toEqual({ __typename: 'TurnFailed', type: 'TURN_FAILED', cursor: '4', reason: 'x', error: null })
+})
+
+it('the failures that the engine raises have codes that the SDK knows', async () => {
+  const raised = (await readFile('server/session/failures.ts', 'utf8')).matchAll(/(?:failure\(|CALL_DENIED = )\s*'([A-Z_]+)'/g)
+  const codes = [...raised].map(([, code = '']) => code)
+  expect(codes.length).toBeGreaterThan(20)
+  expect(codes.filter((code) => !isFailureCode(code))).toEqual([])
 })
 
 it('failure codes are distinct and upper case', () => {

@@ -3,7 +3,15 @@ import fc from 'fast-check'
 import type { SessionEvent } from '../../sdk/generated/session-events.js'
 import { USER } from './fake-log.js'
 
-const USAGE = { promptTokens: 1, completionTokens: 1, cacheTokens: null, reasoningTokens: null, totalTokens: 2, incomplete: false }
+const USAGE = {
+  promptTokens: 1,
+  completionTokens: 1,
+  cacheTokens: null,
+  reasoningTokens: null,
+  costUsd: null,
+  totalTokens: 2,
+  incomplete: false,
+}
 const FAILURE = { code: 'MODEL_UNAVAILABLE', message: 'try again', retryable: true, details: null }
 export const STREAMED: readonly string[] = ['LLM_CHUNK', 'LLM_REASONING', 'LLM_TOOL_INPUT', 'TOOL_CALL_PROGRESS']
 
@@ -25,10 +33,14 @@ interface AttemptPlan {
   readonly blocks: readonly BlockPlan[]
   readonly end: 'outcome' | 'retrying' | 'interrupted' | 'cut'
 }
+/** A request and what became of it. */
+type Ask = 'approve' | 'deny' | 'withdraw' | 'answer' | 'sign-in'
 interface StepPlan {
   readonly attempts: readonly AttemptPlan[]
   readonly last: AttemptPlan
   readonly callEnd: 'COMPLETED' | 'FAILED' | 'ABANDONED'
+  /** What people are asked about each call before it runs, or instead. */
+  readonly asked: readonly Ask[]
   readonly steered: boolean
 }
 
@@ -42,20 +54,26 @@ const step: fc.Arbitrary<StepPlan> = fc.record({
   attempts: fc.array(fc.record({ blocks, end: fc.constantFrom('retrying', 'interrupted', 'cut') }), { maxLength: 2 }),
   last: fc.record({ blocks, end: fc.constant('outcome') }),
   callEnd: fc.constantFrom('COMPLETED', 'FAILED', 'ABANDONED'),
+  asked: fc.array(fc.constantFrom('approve', 'deny', 'withdraw', 'answer', 'sign-in'), { maxLength: 2 }),
   steered: fc.boolean(),
 })
 const turn = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 3 }),
   waits: fc.boolean(),
+  overLimit: fc.boolean(),
   end: fc.constantFrom('TURN_COMPLETED', 'TURN_FAILED', 'TURN_CANCELLED'),
+  cleared: fc.boolean(),
 })
 
-/** A log of up to three turns; `SESSION_COMPLETED` at the end of some. */
+/** A log of up to three turns, some of which are cleared after them; `SESSION_COMPLETED` at the end of some. */
 export const logs: fc.Arbitrary<readonly SessionEvent[]> = fc
   .record({ turns: fc.array(turn, { maxLength: 3 }), ends: fc.boolean() })
   .map(({ turns, ends }) => {
     const log: Draft[] = []
-    turns.forEach((plan, index) => writeTurn(log, `turn_${index}`, { number: index + 1, ...plan }))
+    turns.forEach(({ cleared, ...plan }, index) => {
+      writeTurn(log, `turn_${index}`, { number: index + 1, ...plan })
+      if (cleared) log.push({ type: 'CONTEXT_CLEARED', ...NOWHERE })
+    })
     if (ends) log.push({ type: 'SESSION_COMPLETED', ...NOWHERE, reason: 'ENDED', error: null, usage: USAGE })
     return log.map(toEvent)
   })
@@ -78,10 +96,11 @@ interface TurnPlan {
   readonly number: number
   readonly steps: readonly StepPlan[]
   readonly waits: boolean
+  readonly overLimit: boolean
   readonly end: 'TURN_COMPLETED' | 'TURN_FAILED' | 'TURN_CANCELLED'
 }
 
-function writeTurn(log: Draft[], turnId: string, { number, steps, waits, end }: TurnPlan): void {
+function writeTurn(log: Draft[], turnId: string, { number, steps, waits, overLimit, end }: TurnPlan): void {
   const inTurn = { turnId, stepIndex: null, attempt: null }
   log.push({ type: 'TURN_STARTED', ...inTurn, number, deliveries: [`dlv_${turnId}`], trigger: 'MESSAGE', principal: USER })
   writeMessage(log, turnId, `dlv_${turnId}`)
@@ -92,6 +111,7 @@ function writeTurn(log: Draft[], turnId: string, { number, steps, waits, end }: 
   if (waits) {
     log.push({ type: 'TURN_WAITING', ...inTurn, on: 'TIMER' }, { type: 'TURN_RESUMED', ...inTurn, cause: 'timer' })
   }
+  if (overLimit) writeLimit(log, inTurn)
   log.push({ type: end, ...inTurn, output: null, error: end === 'TURN_FAILED' ? FAILURE : null, reason: null, usage: USAGE, latencyMs: 1 })
 }
 
@@ -107,7 +127,7 @@ function writeStep(log: Draft[], from: Scope, plan: StepPlan): void {
     const ids = attempt.blocks.map((_, at) => `${scope.turnId}.${scope.stepIndex}.${scope.attempt}.${at}`)
     log.push({ type: 'STEP_STARTED', ...scope, model: 'm' })
     writePieces(log, scope, { blocks: attempt.blocks, ids })
-    if (attempt.end === 'outcome') writeOutcome(log, scope, { attempt, ids, callEnd: plan.callEnd })
+    if (attempt.end === 'outcome') writeOutcome(log, scope, { attempt, ids, plan })
     else writeFailure(log, scope, { attempt, ids })
   })
 }
@@ -142,7 +162,7 @@ function writeFailure(log: Draft[], scope: Scope, { attempt, ids }: Ended): void
   log.push({ type: 'STEP_INTERRUPTED', ...scope, reason: attempt.end === 'cut' ? 'CANCELLED' : 'WORKER_LOST' })
 }
 
-function writeOutcome(log: Draft[], scope: Scope, { attempt, ids, callEnd }: Ended & { readonly callEnd: StepPlan['callEnd'] }): void {
+function writeOutcome(log: Draft[], scope: Scope, { attempt, ids, plan }: Ended & { readonly plan: StepPlan }): void {
   const calls = ids.filter((_, at) => attempt.blocks[at]?.kind === 'call')
   // The whole comes in another order than the pieces began.
   attempt.blocks
@@ -151,12 +171,49 @@ function writeOutcome(log: Draft[], scope: Scope, { attempt, ids, callEnd }: End
     .forEach(({ plan, id }) => writeWhole(log, scope, { plan, id, interrupted: false }))
   for (const callId of calls)
     log.push({ type: 'TOOL_CALL_REQUESTED', ...scope, callId, name: 'tool', label: null, input: { a: 1 }, inputError: null })
+  const { asked, callEnd } = plan
   for (const callId of calls) {
+    if (asked.some((ask, index) => writeRequest(log, scope, { callId, ask, id: `req_${callId}_${index}` }) === 'ended')) continue
     log.push({ type: 'TOOL_CALL_START', ...scope, callId, name: 'tool' }, { type: 'TOOL_CALL_PROGRESS', ...scope, callId, output: 'half' })
     log.push({ type: 'TOOL_CALL_END', ...scope, callId, name: 'tool', status: callEnd, output: 'out', error: null, durationMs: 2 })
   }
   log.push({ type: 'STEP_COMPLETED', ...scope, finishReason: 'STOP', usage: USAGE })
 }
+
+function writeRequest(
+  log: Draft[],
+  scope: Scope,
+  { callId, ask, id: request }: { readonly callId: string; readonly ask: Ask; readonly id: string },
+): 'ended' | 'goes on' {
+  const inTurn = { turnId: scope.turnId, stepIndex: null, attempt: null }
+  const opened = { ...inTurn, request, callId, prompt: 'May I?', reviewers: [], expiresAt: null }
+  const settled = { ...inTurn, request, by: USER, reason: null }
+  const end = { type: 'TOOL_CALL_END', ...scope, callId, name: 'tool', output: null, error: null, durationMs: null } as const
+  const on = ask === 'answer' ? 'INPUT' : ask === 'sign-in' ? 'AUTHORIZATION' : 'APPROVAL'
+  if (on === 'APPROVAL') log.push({ type: 'APPROVAL_REQUESTED', ...opened, name: 'tool', input: { a: 1 } })
+  else if (on === 'AUTHORIZATION') log.push({ type: 'AUTHORIZATION_REQUIRED', ...opened, url: 'https://example.com' })
+  else log.push({ type: 'INPUT_REQUESTED', ...opened, ...CHOICE, kind: 'QUESTION' })
+  log.push({ type: 'TURN_WAITING', ...inTurn, on })
+  if (ask === 'withdraw') log.push({ type: 'APPROVAL_CANCELLED', ...inTurn, request, reason: 'superseded' })
+  else if (ask === 'answer') log.push({ type: 'INPUT_RESOLVED', ...settled, ...SAID, outcome: 'ANSWERED' })
+  else if (ask === 'sign-in') log.push({ type: 'AUTHORIZATION_COMPLETED', ...settled, outcome: 'AUTHORIZED' })
+  else log.push({ type: 'APPROVAL_RESOLVED', ...settled, outcome: 'ANSWERED', decision: ask === 'deny' ? 'DENY' : 'APPROVE' })
+  log.push({ type: 'TURN_RESUMED', ...inTurn, cause: 'ANSWERED' })
+  if (ask === 'approve' || ask === 'sign-in') return 'goes on'
+  log.push({ ...end, status: ask === 'deny' ? 'DENIED' : ask === 'withdraw' ? 'CANCELLED' : 'COMPLETED' })
+  return 'ended'
+}
+
+function writeLimit(log: Draft[], inTurn: { readonly turnId: string; readonly stepIndex: null; readonly attempt: null }): void {
+  const request = `req_${inTurn.turnId}`
+  const opened = { ...inTurn, request, callId: null, prompt: 'Go on?', reviewers: [], expiresAt: null }
+  log.push({ type: 'INPUT_REQUESTED', ...opened, ...CHOICE, kind: 'LIMIT' }, { type: 'TURN_WAITING', ...inTurn, on: 'INPUT' })
+  log.push({ type: 'INPUT_RESOLVED', ...inTurn, request, by: null, reason: 'cancelled', ...SAID, outcome: 'CANCELLED' })
+  log.push({ type: 'TURN_RESUMED', ...inTurn, cause: 'ANSWERED' })
+}
+
+const CHOICE = { options: [{ id: 'continue', label: 'Continue', description: null }], minSelections: 1, maxSelections: 1, allowsText: true }
+const SAID = { optionIds: [], text: 'go on', json: null }
 
 function writeWhole(
   log: Draft[],

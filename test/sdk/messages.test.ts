@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '../../sdk/generated/session-events.js'
 import type { AssistantMessage } from '../../sdk/message.js'
 import { initialMessages, MESSAGE_EVENT_TYPES, reduceMessages, toMessages, type MessagesState } from '../../sdk/messages.js'
+import { USER } from './fake-log.js'
 import { logs, STREAMED } from './given-events.js'
 
 const cuts = fc.tuple(fc.nat(), fc.nat(), fc.nat())
@@ -79,7 +80,7 @@ describe('the conversation as a fold', () => {
         for (const message of toMessages(log).messages) {
           if (message.role === 'user') continue
           for (const part of message.parts) {
-            if (part.type === 'tool') expect(part.status).not.toBe('streaming')
+            if (part.type === 'tool') expect(part.status).not.toMatch(/streaming|waiting/)
             else expect(completed).toContain(part.id)
           }
         }
@@ -145,6 +146,86 @@ describe('the conversation as a fold', () => {
     expect(seen[1]).toMatchObject({ inputText: '{"q":' })
     expect(seen[2]).toMatchObject({ input: { q: 'x' }, label: 'Searching' })
     expect(seen[4]).toMatchObject({ progress: '1 of 2' })
+  })
+
+  it('shows at a call what people are asked about it, open and answered', () => {
+    const call = { callId: 'c', name: 'refund' }
+    const inTurn = { turnId: 't', stepIndex: null, attempt: null }
+    const ask = { ...inTurn, callId: 'c', prompt: 'Refund 240?', reviewers: ['role:manager'], expiresAt: null }
+    const log = [
+      event('STEP_STARTED', {}),
+      event('TOOL_CALL_REQUESTED', { ...call, label: null, input: { amount: 240 }, inputError: null }),
+      event('APPROVAL_REQUESTED', { ...ask, request: 'r1', name: 'refund', input: { amount: 240 } }),
+      event('APPROVAL_RESOLVED', { ...inTurn, request: 'r1', outcome: 'ANSWERED', decision: 'APPROVE', by: USER, reason: 'fine' }),
+      event('AUTHORIZATION_REQUIRED', { ...ask, request: 'r2', url: 'https://bank.example' }),
+      event('AUTHORIZATION_COMPLETED', { ...inTurn, request: 'r2', outcome: 'TIMED_OUT', by: null, reason: null }),
+      event('INPUT_REQUESTED', {
+        ...ask,
+        request: 'r3',
+        kind: 'QUESTION',
+        options: [],
+        minSelections: 0,
+        maxSelections: 0,
+        allowsText: true,
+      }),
+      event('INPUT_RESOLVED', {
+        ...inTurn,
+        request: 'r3',
+        outcome: 'CANCELLED',
+        optionIds: [],
+        text: null,
+        json: null,
+        by: null,
+        reason: 'superseded',
+      }),
+      event('TOOL_CALL_START', call),
+    ]
+    const parts = log.map((_, at) => onlyAssistant(toMessages(log.slice(0, at + 1))).parts[0])
+    const seen = parts.slice(1).map((part) => part?.type === 'tool' && [part.status, part.request?.id, part.request?.status])
+    expect(seen).toEqual([
+      ['requested', undefined, undefined],
+      ['waiting-for-approval', 'r1', 'open'],
+      ['requested', 'r1', 'answered'],
+      ['waiting-for-authorization', 'r2', 'open'],
+      ['requested', 'r2', 'expired'],
+      ['waiting-for-input', 'r3', 'open'],
+      ['requested', 'r3', 'cancelled'],
+      ['running', 'r3', 'cancelled'],
+    ])
+    expect(parts[2]).toMatchObject({ request: { kind: 'APPROVAL', prompt: 'Refund 240?', reviewers: ['role:manager'], decision: null } })
+    expect(parts[3]).toMatchObject({ request: { decision: 'APPROVE', by: { id: 'ann' }, reason: 'fine' } })
+    expect(parts[4]).toMatchObject({ request: { url: 'https://bank.example' } })
+    const running = toMessages(log)
+    for (const one of log) expect(reduceMessages(running, one)).toBe(running)
+  })
+
+  it('shows at the turn what it asks itself, and leaves alone what is asked about an unknown call', () => {
+    const inTurn = { turnId: 't', stepIndex: null, attempt: null }
+    const ask = {
+      ...inTurn,
+      request: 'r',
+      kind: 'LIMIT',
+      prompt: 'Go on?',
+      options: [],
+      minSelections: 1,
+      maxSelections: 1,
+      allowsText: false,
+    }
+    const asked = toMessages([event('TURN_STARTED', { ...inTurn, number: 1 }), event('INPUT_REQUESTED', { ...ask, callId: null })])
+    expect(asked.turns).toMatchObject([{ request: { id: 'r', kind: 'LIMIT', status: 'open' } }])
+    const answer = { ...inTurn, request: 'r', outcome: 'ANSWERED', optionIds: ['continue'], text: null, json: null, by: USER, reason: null }
+    const answered = reduceMessages(asked, event('INPUT_RESOLVED', answer))
+    expect(answered.turns).toMatchObject([{ request: { status: 'answered', optionIds: ['continue'] } }])
+    expect(reduceMessages(answered, event('INPUT_REQUESTED', { ...ask, request: 'r2', callId: 'unknown' }))).toBe(answered)
+  })
+
+  it('starts over when it was cleared (M5)', () => {
+    fc.assert(
+      fc.property(logs, (log) => {
+        const last = log.findLastIndex(({ type }) => type === 'CONTEXT_CLEARED')
+        expect(toMessages(log)).toEqual(toMessages(log.slice(last + 1)))
+      }),
+    )
   })
 
   it('looks at no type that it does not ask for', () => {

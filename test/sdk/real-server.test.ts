@@ -36,6 +36,9 @@ describe('a session of the SDK', () => {
     expect(await session.clear()).toMatchObject({ delivery: { kind: 'CLEAR' }, duplicate: false })
     await session.send('anew').result()
     expect((await session.transcript())?.map(({ text }) => text)).not.toContain('a secret')
+    const shown = (await session.messages().next()).value
+    expect(shown?.messages).toMatchObject([{ role: 'user', text: 'anew' }, { role: 'assistant' }])
+    expect(shown?.turns).toMatchObject([{ number: 2, status: 'completed' }])
     expect(await session.compact({ instructions: 'keep all' })).toMatchObject({ delivery: { kind: 'COMPACT' } })
   })
 

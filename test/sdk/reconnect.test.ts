@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { GraphqlRequestError, InvalidInputError, NetworkError, PerdureError, UnauthenticatedError } from '../../sdk/errors.js'
-import type { Reconnect } from '../../sdk/event-stream.js'
 import type { SessionEvent } from '../../sdk/generated/session-events.js'
+import type { Reconnect } from '../../sdk/reconnect.js'
 import { startFaultyProxy, type FaultyProxy } from '../support/faulty-proxy.js'
 import { startFakeServer, type FakeServer } from './fake-server.js'
 import { fastClient, type Waits } from './fast-client.js'

@@ -203,5 +203,5 @@ describe('the live conversation', () => {
   })
 })
 
-const USAGE = { promptTokens: 1, completionTokens: 1, cacheTokens: null, reasoningTokens: null, incomplete: false }
+const USAGE = { promptTokens: 1, completionTokens: 1, cacheTokens: null, reasoningTokens: null, costUsd: null, incomplete: false }
 const END = { output: 'so far', error: null, usage: USAGE, latencyMs: 1 }

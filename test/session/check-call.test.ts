@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTool } from '../../server/agents/define-tool.js'
-import type { ToolPort } from '../../server/session/ports.js'
+import type { ToolPort } from '../../server/session/agent-port.js'
+import { storedId } from '../../server/ids.js'
 import { checkCall } from '../../server/session/perform/check-call.js'
+import { createJudge } from '../../server/session/perform/judge-call.js'
 import { toPort } from '../agents/tool-run.js'
 
 const refund = defineTool({
@@ -23,16 +25,23 @@ const tools: ReadonlyMap<string, ToolPort> = new Map([
   ['look_up', toPort(lookUp, 'look_up')],
 ])
 
-const check = (name: string, rawInput: string) => checkCall({ tools, name, rawInput })
+const id = storedId('call', 'call_checked')
+const judge = createJudge(() => {
+  throw new Error('nobody is asked here')
+})
+
+const check = (name: string, rawInput: string) => checkCall({ id, tools, name, rawInput, judge })
 
 describe('a call that fits', () => {
   test('may run, with its label and what the tool declared', async () => {
     expect(await check('refund', '{"order":"1042"}')).toEqual({
+      id,
       name: 'refund',
       label: 'Refunding 1042, 0 lines',
       input: { order: '1042' },
       rawInput: null,
       refusal: null,
+      ask: null,
       idempotent: false,
       sequential: true,
     })
@@ -82,7 +91,7 @@ describe('a call that does not fit', () => {
   test('of a tool that is like no other guesses nothing, and stays short whatever its name', async () => {
     expect((await check('send_email', '{}')).refusal?.message).toBe('There is no tool "send_email". The tools are: refund, look_up.')
     expect((await check('x'.repeat(1_000_000), '{}')).refusal?.message.length).toBeLessThan(10_000)
-    expect((await checkCall({ tools: new Map(), name: 'a', rawInput: '{}' })).refusal?.message).toBe(
+    expect((await checkCall({ id, judge, tools: new Map(), name: 'a', rawInput: '{}' })).refusal?.message).toBe(
       'There is no tool "a". There are no tools here.',
     )
   })
@@ -94,7 +103,7 @@ describe('a call that does not fit', () => {
       }),
     })
     const port = toPort(defineTool({ description: 'd', input, execute: () => null }))
-    const call = await checkCall({ tools: new Map([['work', port]]), name: 'work', rawInput: '{"a":"b"}' })
+    const call = await checkCall({ id, judge, tools: new Map([['work', port]]), name: 'work', rawInput: '{"a":"b"}' })
     expect(call.refusal?.message).toContain('no database')
   })
 })
@@ -102,7 +111,7 @@ describe('a call that does not fit', () => {
 describe('a label', () => {
   const labelOf = async (label: string | (() => string), input: z.ZodType = z.object({})) => {
     const port = toPort(defineTool({ description: 'd', input, label, execute: () => null }))
-    const call = await checkCall({ tools: new Map([['work', port]]), name: 'work', rawInput: '{}' })
+    const call = await checkCall({ id, judge, tools: new Map([['work', port]]), name: 'work', rawInput: '{}' })
     expect(call.refusal).toBeNull()
     return call.label
   }

@@ -6,9 +6,10 @@ import { systemClock } from '../../server/clock.js'
 import { createIdSource } from '../../server/ids.js'
 import { scripted } from '../../server/models/scripted.js'
 import type { StreamedEvent } from '../../server/session/events.js'
-import { next, type Effect } from '../../server/session/next.js'
+import { next } from '../../server/session/next.js'
+import type { Effect } from '../../server/session/owed.js'
 import { Effects } from '../../server/session/perform/effects.js'
-import type { ToolContext, ToolPort } from '../../server/session/ports.js'
+import type { ToolContext, ToolPort } from '../../server/session/agent-port.js'
 import type { Session } from '../../server/session/session.js'
 import { LIMITS, NOW, acting, givenSession, openCall, resultOf, rowsOf } from '../support/given.js'
 import { silentLog } from '../support/silent-log.js'
@@ -51,6 +52,7 @@ function start(run: ToolPort['run']) {
     clock: systemClock,
     ids: createIdSource(),
     log: silentLog(),
+    hasGrant: async () => false,
     loadHistory: async () => [],
     onOutcome: () => ended.open(),
   })

@@ -4,7 +4,7 @@ import { defineAgent, type AgentOptions } from '../../server/agents/define-agent
 import { defineTool } from '../../server/agents/define-tool.js'
 import type { Script } from '../../server/models/script.js'
 import { scripted } from '../../server/models/scripted.js'
-import type { ToolContext } from '../../server/session/ports.js'
+import type { ToolContext } from '../../server/session/agent-port.js'
 import { createWorlds, type Worlds } from './worlds.js'
 
 export type WorldsOf = (script: Script, options?: Partial<AgentOptions>) => Worlds

@@ -1,5 +1,6 @@
 /** What people, models, tools and crashes may do to a session, at random; and an agent that does as its messages say. */
 import fc from 'fast-check'
+import { askUser } from '../../server/agents/ask-user.js'
 import { defineAgent } from '../../server/agents/define-agent.js'
 import { defineTool } from '../../server/agents/define-tool.js'
 import { scripted, scriptedFailure } from '../../server/models/scripted.js'
@@ -10,11 +11,27 @@ import { TURN_POLICIES, type TurnPolicy } from '../../server/session/deliveries.
 import type { Principal } from '../../server/session/principal.js'
 import type { Gate } from './worlds.js'
 
-const BEHAVIOURS = ['answer', 'stream', 'tools', 'bad-calls', 'fail-once', 'fail-always', 'refuse', 'hang'] as const
+const BEHAVIOURS = [
+  'answer',
+  'stream',
+  'tools',
+  'bad-calls',
+  'fail-once',
+  'fail-always',
+  'refuse',
+  'hang',
+  'ask',
+  'ask-quickly',
+  'question',
+] as const
 type Behaviour = (typeof BEHAVIOURS)[number]
 
 export type Action =
   | { readonly kind: 'send'; readonly by: Principal; readonly behaviour: Behaviour; readonly policy: TurnPolicy }
+  /** A message that may answer a request in words. */
+  | { readonly kind: 'say'; readonly by: Principal; readonly text: string; readonly policy: TurnPolicy }
+  /** Answers this one of the open requests, and the next one with it; some of it has been answered already. */
+  | { readonly kind: 'respond'; readonly by: Principal; readonly which: number; readonly count: number; readonly isApproved: boolean }
   | { readonly kind: 'cancel'; readonly dropQueued: boolean }
   | { readonly kind: 'clear' | 'compact' | 'end' }
   /** Lets this many macrotasks pass. */
@@ -38,8 +55,23 @@ const send = fc.record({
   behaviour: fc.constantFrom(...BEHAVIOURS),
   policy: fc.constantFrom(...TURN_POLICIES),
 })
+const say = fc.record({
+  kind: fc.constant('say' as const),
+  by: fc.constantFrom(ALICE, BOB),
+  text: fc.constantFrom('approve', '2', 'deny'),
+  policy: fc.constantFrom(...TURN_POLICIES),
+})
+const respond = fc.record({
+  kind: fc.constant('respond' as const),
+  by: fc.constantFrom(ALICE, BOB),
+  which: fc.nat({ max: 3 }),
+  count: fc.integer({ min: 1, max: 2 }),
+  isApproved: fc.boolean(),
+})
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 8, arbitrary: send },
+  { weight: 2, arbitrary: say },
+  { weight: 5, arbitrary: respond },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('cancel' as const), dropQueued: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('clear' as const, 'compact' as const) }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'end' as const }) },
@@ -75,6 +107,13 @@ export function createObedientAgent(release: Gate) {
     },
   })
 
+  const guarded = defineTool({
+    description: 'Pays when it may.',
+    input: { type: 'object' },
+    approval: 'always',
+    execute: (_, { callId }) => runs.push(callId),
+  })
+
   function reply(conversation: Conversation): ScriptedReply {
     const { lastUserText: text, step } = conversation
     switch (text.split(' ')[0]) {
@@ -94,6 +133,14 @@ export function createObedientAgent(release: Gate) {
         return { text: 'No.', finish: 'REFUSAL' }
       case 'hang':
         return hang(conversation)
+      case 'ask':
+        return step === 0 ? { text: 'May I?', calls: ['guarded', 'look', 'guarded'].map((name) => ({ name })) } : 'So be it.'
+      case 'ask-quickly':
+        return step === 0 ? { calls: ['quick', 'pay'].map((name) => ({ name })) } : 'So be it.'
+      case 'question':
+        return step < 2
+          ? { calls: [{ name: 'ask_user', input: { question: 'Well?', options: [{ label: 'A' }, { label: 'B' }] } }] }
+          : 'I see.'
       default:
         return `Answer to ${text}.`
     }
@@ -114,7 +161,8 @@ export function createObedientAgent(release: Gate) {
     name: 'support',
     model: scripted(reply),
     instructions: 'Obey.',
-    tools: { pay, look, broken },
+    tools: { pay, look, broken, guarded, quick: look, ask_user: askUser() },
+    approvals: [{ tool: 'quick', expiresAfterMs: 5, onExpire: 'APPROVE' }],
     limits: { cancelGraceMs: 20 },
   })
   return { agent, runs }

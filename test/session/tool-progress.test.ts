@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ToolPort } from '../../server/session/ports.js'
+import type { ToolPort } from '../../server/session/agent-port.js'
 import { MAX_PROGRESS_BYTES } from '../../server/session/perform/progress.js'
 import { createGate, start, toolOf } from '../agents/tool-run.js'
 

@@ -1,8 +1,9 @@
 /** Moves a session as `drive` does, without a world: every transition at once, parking included, until something outside has to answer. */
 import type { Commit } from '../../server/session/commit.js'
-import { interruptedStep, next, type Circumstances, type Owed } from '../../server/session/next.js'
+import { interruptedStep, next } from '../../server/session/next.js'
+import type { Circumstances, Owed } from '../../server/session/owed.js'
 import type { Block } from '../../server/session/outcomes.js'
-import type { AgentLimits } from '../../server/session/ports.js'
+import type { AgentLimits } from '../../server/session/agent-port.js'
 import { applyCommit, type Session } from '../../server/session/session.js'
 import { park, parkOnly } from '../../server/session/settle/park.js'
 import { settleTransition } from '../../server/session/settle/settle.js'

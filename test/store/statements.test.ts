@@ -5,11 +5,14 @@ import type { SessionStore } from '../../server/session/ports.js'
 import type { Database } from '../../server/store/database.js'
 import type { SqlValue } from '../../server/store/json-column.js'
 import type { OpenStore } from '../../server/store/open.js'
+import { explain, readsAll } from './plans.js'
+import { pruneKeys } from '../../server/store/statements/prune-keys.js'
 import { createSessionStore } from '../../server/store/session-store.js'
 import { openTestPostgres } from '../support/databases.js'
 import {
   ALICE,
   TTL_MS,
+  answersTo,
   acting,
   callRow,
   chunk,
@@ -22,6 +25,7 @@ import {
   modelling,
   newCommit,
   newKey,
+  newRequest,
   newSession,
   openTurn,
   parkingCommit,
@@ -31,19 +35,20 @@ import {
 } from '../support/store-fixtures.js'
 
 let opened: OpenStore
+let spied: Database
 let subject: StoreUnderTest & { readonly store: SessionStore }
 const sent: { readonly name: string; readonly text: string; readonly values: readonly SqlValue[] }[] = []
 
 beforeAll(async () => {
   opened = await openTestPostgres()
-  const database: Database = {
+  spied = {
     ...opened.database,
     query: (statement, values) => {
       sent.push({ ...statement, values })
       return opened.database.query(statement, values)
     },
   }
-  subject = { store: createSessionStore(database, clock), clock, close: () => Promise.resolve() }
+  subject = { store: createSessionStore(spied, clock), clock, close: () => Promise.resolve() }
 })
 beforeEach(() => {
   sent.length = 0
@@ -74,6 +79,7 @@ describe('one statement each', () => {
     expect(await namesOf(() => store.sweep({ agents: [made.agent], limit: 1 }))).toEqual(['sweep'])
     expect(await namesOf(() => store.loadDeliveries(made.id, 0))).toEqual(['load-deliveries'])
     expect(await namesOf(() => store.loadHistory(made.id, 0))).toEqual(['load-history'])
+    expect(await namesOf(() => store.hasGrant(made.id, 'refund', ALICE))).toEqual(['has-grant'])
   })
 
   it('to commit, append, renew and release; one more to learn why a commit was refused', async () => {
@@ -103,6 +109,22 @@ describe('one statement each', () => {
     expect(await namesOf(() => store.readTails([id]))).toEqual(['read-tails'])
   })
 
+  it('to ask, answer and settle; one more to learn why answers were refused', async () => {
+    const { store } = subject
+    const session = await claimNew(subject)
+    const request = newRequest(clock, openTurn(clock))
+    const asking = newCommit(session, { newRequests: [request] })
+    expect(await namesOf(() => store.commit(session, asking, TTL_MS))).toEqual(['commit-drive-none-cr'])
+    const answer = () => answersTo(clock, [request])
+    expect(await namesOf(() => store.deliver(session.facts.id, answer(), null))).toEqual(['deliver-answers'])
+    expect(await namesOf(() => store.deliver(session.facts.id, answer(), null))).toEqual(['deliver-answers', 'find-closed-requests'])
+    const settled = [{ id: request.id, status: 'ANSWERED', answer: null, at: clock.now() }] as const
+    const grants = [{ tool: 'refund', to: ALICE, request: request.id, at: clock.now() }]
+    const next = { ...session, revision: 1 }
+    const settling = newCommit(next, { settledRequests: settled, grants })
+    expect(await namesOf(() => store.commit(next, settling, TTL_MS))).toEqual(['commit-drive-none-cvg'])
+  })
+
   it('no statement for nothing', async () => {
     const { store } = subject
     const work = () =>
@@ -111,18 +133,10 @@ describe('one statement each', () => {
   })
 })
 
-interface PlanNode {
-  readonly 'Node Type': string
-  readonly 'Relation Name'?: string
-  readonly 'Index Name'?: string
-  readonly 'Index Cond'?: string
-  readonly 'Recheck Cond'?: string
-  readonly Plans?: readonly PlanNode[]
-}
-
 describe('plans', () => {
   it('of every statement go by keys: none reads a whole table or index', async () => {
     await runEverything()
+    await runRequests()
     expect(await scansNow()).toEqual([])
     await opened.prisma.$executeRawUnsafe('VACUUM ANALYZE')
     expect(await scansNow()).toEqual([])
@@ -131,14 +145,16 @@ describe('plans', () => {
 
   it('of a commit find the rows that it changes by their own keys, not among all rows of the session', async () => {
     await runEverything()
+    await runRequests()
     const keys = new Set<string>()
     for (const { name, text, values } of statementsByName()) {
       if (!name.startsWith('commit-')) continue
-      for (const node of flatten(await explain(text, values))) if (node['Index Name'] !== undefined) keys.add(node['Index Name'])
+      for (const node of await explain(opened, text, values)) if (node['Index Name'] !== undefined) keys.add(node['Index Name'])
     }
     expect([...keys].filter((key) => !/^(session|address)_/.test(key)).sort()).toEqual([
       'checkpoint_pkey',
       'delivery_pkey',
+      'request_pkey',
       'step_pkey',
       'tool_call_pkey',
       'turn_pkey',
@@ -152,9 +168,25 @@ describe('plans', () => {
   async function scansNow(): Promise<readonly unknown[]> {
     const scans = []
     for (const { name, text, values } of statementsByName()) {
-      for (const node of flatten(await explain(text, values))) if (readsAll(node)) scans.push([name, node])
+      for (const node of await explain(opened, text, values)) if (readsAll(node)) scans.push([name, node])
     }
     return scans
+  }
+
+  async function runRequests(): Promise<void> {
+    const { store } = subject
+    const session = await claimNew(subject)
+    const turn = openTurn(clock)
+    const request = newRequest(clock, turn)
+    await store.commit(session, newCommit(session, { newRequests: [request], turnStatus: { id: turn.id, status: 'WAITING' } }), TTL_MS)
+    await store.deliver(session.facts.id, answersTo(clock, [request]), newKey())
+    await store.deliver(session.facts.id, answersTo(clock, [request]), null)
+    await store.hasGrant(session.facts.id, 'refund', ALICE)
+    const grants = [{ tool: 'refund', to: ALICE, request: request.id, at: clock.now() }]
+    const settledRequests = [{ id: request.id, status: 'ANSWERED', answer: null, at: clock.now() }] as const
+    const next = { ...session, revision: 1 }
+    await store.commit(next, newCommit(next, { settledRequests, grants }), TTL_MS)
+    await pruneKeys(spied, session.facts.id)
   }
 
   async function runEverything(): Promise<void> {
@@ -209,35 +241,5 @@ describe('plans', () => {
       store.readEvents(session.facts.id, 0, 5),
     ])
     await store.readTails([session.facts.id])
-  }
-
-  async function explain(text: string, values: readonly SqlValue[]): Promise<PlanNode> {
-    const rows = await opened.prisma.$queryRawUnsafe<{ 'QUERY PLAN': [{ Plan: PlanNode }] }[]>(
-      `EXPLAIN (FORMAT JSON) ${inline(text, values)}`,
-    )
-    const plan = rows[0]?.['QUERY PLAN'][0].Plan
-    if (plan === undefined) throw new Error(`no plan for ${text}`)
-    return plan
-  }
-
-  /** Reads a table and says nothing of which rows. */
-  function readsAll(node: PlanNode): boolean {
-    return (
-      node['Relation Name'] !== undefined && /Scan$/.test(node['Node Type']) && (node['Index Cond'] ?? node['Recheck Cond']) === undefined
-    )
-  }
-
-  function flatten(node: PlanNode): readonly PlanNode[] {
-    return [node, ...(node.Plans ?? []).flatMap(flatten)]
-  }
-
-  function inline(text: string, values: readonly SqlValue[]): string {
-    return text.replace(/\$(\d+)/g, (_, index: string) => literal(values[Number(index) - 1] ?? null))
-  }
-
-  function literal(value: SqlValue): string {
-    if (value === null) return 'NULL::text'
-    if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`
-    return typeof value === 'object' ? `ARRAY[${value.map(literal).join(', ')}]` : String(value)
   }
 })

@@ -3,6 +3,7 @@
  * Returns what is broken, in words; a test expects an empty list.
  */
 import type { RecordedEvent } from '../../server/session/events.js'
+import { checkRequests } from './check-requests.js'
 
 export interface LogCheckOptions {
   /** False: the log may stop anywhere, so what is open at its end is no fault. Default: true, the session is at rest. */
@@ -195,5 +196,5 @@ export function checkLog(events: readonly RecordedEvent[], { atRest = true, prun
     check.take(event)
   }
   if (events.length > 0 && events.at(-1)?.endsWrite !== true) check.broken.push('the log stops inside a write (E3)')
-  return check.finish(atRest)
+  return [...check.finish(atRest), ...checkRequests(events, atRest)]
 }

@@ -3,14 +3,17 @@ import { createIdSource, storedId, type IdSource } from '../../server/ids.js'
 import type { Acting, Modelling, ModelStep, OpenCall, OpenTurn, Phase, Stopping } from '../../server/session/checkpoint.js'
 import type { CallResult, CallRow } from '../../server/session/commit.js'
 import { isControl, type CancelContent, type Delivery, type DeliveryContent, type Message } from '../../server/session/deliveries.js'
-import { DEFAULT_LIMITS } from '../../server/agents/define-agent.js'
+import { DEFAULT_LIMITS } from '../../server/agents/limits.js'
+import { hashInput } from '../../server/session/input-hash.js'
 import type { ModelAnswered, ModelFailed, RequestedCall, ToolEnded } from '../../server/session/outcomes.js'
-import type { AgentLimits } from '../../server/session/ports.js'
+import type { AgentLimits } from '../../server/session/agent-port.js'
 import type { Principal } from '../../server/session/principal.js'
+import { NO_ANSWER, askApproval, type Answer, type Request } from '../../server/session/requests.js'
 import type { Session, SessionMode } from '../../server/session/session.js'
 import type { Settling } from '../../server/session/settle/draft.js'
 import type { SessionStatus } from '../../server/session/status.js'
-import { NO_USAGE } from '../../server/session/usage.js'
+import { statusOf } from '../../server/session/status-of.js'
+import { NO_USAGE, type TokenUsage } from '../../server/session/usage.js'
 
 export const NOW = 1_700_000_000_000
 /** The lease that a given session is held under; a smaller epoch is a dead worker's. */
@@ -37,6 +40,8 @@ export interface Given {
   readonly status?: SessionStatus
   readonly deliveries?: readonly Delivery[]
   readonly calls?: readonly CallRow[]
+  readonly requests?: readonly Request[]
+  readonly usage?: TokenUsage
   readonly turns?: number
   readonly historyLength?: number
   /** Default: 1, a claim like any other. */
@@ -51,6 +56,8 @@ export function givenSession({
   status,
   deliveries = [],
   calls = [],
+  requests = [],
+  usage = NO_USAGE,
   turns,
   historyLength,
   claims = 1,
@@ -64,12 +71,12 @@ export function givenSession({
     facts: { id, agent: 'support', mode, tenant: 'default', owner: ALICE, deployment: 'test', metadata: {}, title: null, idleTimeoutMs },
     lease: { sessionId: id, owner: storedId('wrk', 'wrk_given'), epoch: EPOCH },
     revision: 10,
-    status: status ?? statusOf(phase, deliveries),
+    status: status ?? givenStatus(phase, deliveries, requests),
     checkpoint: {
       turns: turns ?? (phase.kind === 'created' ? 0 : 1),
       historyEpoch: 1,
       historyLength: historyLength ?? (phase.kind === 'created' ? 0 : 1),
-      usage: NO_USAGE,
+      usage,
       phase,
     },
     deliveries,
@@ -78,22 +85,15 @@ export function givenSession({
     expiresAt,
     state: {},
     calls: new Map(calls.map((row) => [row.id, row])),
+    requests,
     claims,
   }
 }
 
-function statusOf(phase: Phase, deliveries: readonly Delivery[]): SessionStatus {
-  switch (phase.kind) {
-    case 'created':
-    case 'idle':
-      if (deliveries.some((delivery) => delivery.kind === 'MESSAGE')) return 'RUNNING'
-      return phase.kind === 'created' ? 'CREATED' : 'IDLE'
-    case 'modelling':
-    case 'acting':
-      return 'RUNNING'
-    case 'ended':
-      return phase.status
-  }
+function givenStatus(phase: Phase, deliveries: readonly Delivery[], requests: readonly Request[]): SessionStatus {
+  const isAsked = deliveries.some((delivery) => delivery.kind === 'MESSAGE')
+  const before = isAsked ? 'RUNNING' : phase.kind === 'created' ? 'CREATED' : 'IDLE'
+  return statusOf(phase, requests, before)
 }
 
 // ---- phases
@@ -134,7 +134,8 @@ export interface CallTraits {
 export function openCall(name: string, state: OpenCall['state'], traits: CallTraits = {}): OpenCall {
   const { idempotent = false, sequential = false, epoch = EPOCH } = traits
   const base = { id: storedId('call', `call_${name}`), name, idempotent, sequential }
-  return state === 'started' ? { ...base, state, epoch, startedAt: NOW - 500 } : { ...base, state }
+  if (state === 'started') return { ...base, state, epoch, startedAt: NOW - 500 }
+  return state === 'asking' ? { ...base, state, request: requestId(name) } : { ...base, state }
 }
 
 /** The rows beside these calls; one that has ended was COMPLETED. */
@@ -149,14 +150,36 @@ export function rowsOf(calls: readonly OpenCall[]): readonly CallRow[] {
     label: null,
     input: {},
     rawInput: null,
-    status: ({ requested: 'REQUESTED', started: 'RUNNING', ended: 'COMPLETED' } as const)[state],
-    startedAt: state === 'requested' ? null : NOW - 500,
+    status: ({ requested: 'REQUESTED', asking: 'WAITING_FOR_APPROVAL', started: 'RUNNING', ended: 'COMPLETED' } as const)[state],
+    startedAt: state === 'requested' || state === 'asking' ? null : NOW - 500,
     result: state === 'ended' ? resultOf(name) : null,
   }))
 }
 
 export function resultOf(name: string): CallResult {
   return { output: name, text: `result of ${name}`, error: null, truncatedBytes: 0, endedAt: NOW }
+}
+
+// ---- requests
+
+function requestId(name: string) {
+  return storedId('req', `req_${name}`)
+}
+
+/** An open approval of the call of this name, asked when nothing had been delivered. */
+export function asks(name: string, change: Partial<Request> = {}): Request {
+  const { expiresAfterMs: _, ...spec } = askApproval(`Allow ${name}?`)
+  return {
+    ...spec,
+    ...{ id: requestId(name), turnId: TURN, callId: storedId('call', `call_${name}`), inputHash: hashInput({}), served: ALICE },
+    ...{ openedAt: NOW - 500, openedAfter: 0, expiresAt: null },
+    ...change,
+  }
+}
+
+export function answers(position: number, ...given: readonly (Partial<Answer> & { readonly to: string })[]): Delivery {
+  const full = given.map(({ to, ...answer }) => ({ requestId: requestId(to), ...NO_ANSWER, reason: null, ...answer }))
+  return { ...accepted(position, ALICE), kind: 'ANSWERS', answers: full }
 }
 
 // ---- deliveries
@@ -199,7 +222,7 @@ export function answered(text: string, calls: readonly RequestedCall[] = [], cha
 
 export function asked(name: string, change: Partial<RequestedCall> = {}): RequestedCall {
   const id = storedId('call', `call_${name}`)
-  return { id, name, label: null, input: {}, rawInput: null, refusal: null, idempotent: false, sequential: false, ...change }
+  return { id, name, label: null, input: {}, rawInput: null, refusal: null, ask: null, idempotent: false, sequential: false, ...change }
 }
 
 export function failed(code: string, change: Partial<ModelFailed> & { readonly retryable?: boolean } = {}): ModelFailed {

@@ -1,15 +1,17 @@
 /** The driven side of the memory store: what stands of a session, its lease, and what a commit does to it. */
 import type { Clock } from '../../server/clock.js'
 import { PerdureError } from '../../server/errors.js'
-import type { CallId, DeliveryId, SessionId } from '../../server/ids.js'
+import type { CallId, DeliveryId, RequestId, SessionId } from '../../server/ids.js'
 import { isEndedPhase, type Checkpoint } from '../../server/session/checkpoint.js'
 import type { CallRow, Commit } from '../../server/session/commit.js'
 import type { Delivery } from '../../server/session/deliveries.js'
+import type { RecordedAnswer, Request, RequestOutcome } from '../../server/session/requests.js'
 import type { NewEvent, RecordedEvent } from '../../server/session/events.js'
 import type { HistoryItem } from '../../server/session/history.js'
 import type { Duplicate } from '../../server/session/acceptance.js'
 import type { AppendOutcome, CommitOutcome, LeaseNews, ReleaseReason } from '../../server/session/ports.js'
 import { CLAIM_PAUSE, retryDelayMs } from '../../server/session/retry.js'
+import type { Principal } from '../../server/session/principal.js'
 import type { Lease, Session, SessionFacts } from '../../server/session/session.js'
 import type { SessionState } from '../../server/session/state.js'
 import type { SessionStatus } from '../../server/session/status.js'
@@ -30,10 +32,19 @@ export interface Entry {
   readonly deliveries: Delivery[]
   readonly settled: Set<DeliveryId>
   readonly calls: Map<CallId, CallRow>
+  readonly requests: Map<RequestId, StoredRequest>
+  /** Tools with whom they are allowed to. */
+  readonly grants: Set<string>
   readonly history: Map<number, HistoryItem[]>
   readonly events: RecordedEvent[]
   readonly memos: Map<string, string>
   state: SessionState
+}
+export interface StoredRequest {
+  readonly request: Request
+  status: 'PENDING' | RequestOutcome
+  reservedBy: DeliveryId | null
+  answer: RecordedAnswer | null
 }
 export interface Memory {
   readonly clock: Clock
@@ -81,6 +92,9 @@ function apply(memory: Memory, entry: Entry, change: Commit, ttlMs: number): voi
   if (change.session !== null) entry.status = change.session.status
   if (change.session?.expiresAt != null) entry.expiresAt = Math.max(entry.expiresAt ?? 0, change.session.expiresAt)
   for (const delivery of change.settled) entry.settled.add(delivery.id)
+  for (const request of change.newRequests) entry.requests.set(request.id, { request, status: 'PENDING', reservedBy: null, answer: null })
+  for (const { id, status, answer } of change.settledRequests) Object.assign(entry.requests.get(id) ?? {}, { status, answer })
+  for (const { tool, to } of change.grants) entry.grants.add(toGrant(tool, to))
   for (const call of [...change.newCalls, ...change.changedCalls]) entry.calls.set(call.id, call)
   entry.history.set(historyFrom.epoch, [...(entry.history.get(historyFrom.epoch) ?? []), ...history])
   if (park === null && !isEndedPhase(checkpoint)) {
@@ -89,6 +103,14 @@ function apply(memory: Memory, entry: Entry, change: Commit, ttlMs: number): voi
     entry.lease = null
     entry.wakeAt = isEndedPhase(checkpoint) ? null : (park?.wakeAt ?? null)
   }
+}
+
+export function toGrant(tool: string, { id, kind }: Principal): string {
+  return JSON.stringify([tool, kind, id])
+}
+
+export function openRequests(entry: Entry): readonly Request[] {
+  return [...entry.requests.values()].flatMap(({ request, status }) => (status === 'PENDING' ? [request] : []))
 }
 
 function record(entry: Entry, events: readonly NewEvent[]): readonly RecordedEvent[] {

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../server/clock.js'
 import type { Json } from '../../server/errors.js'
-import type { SessionId } from '../../server/ids.js'
+import type { DeliveryId, SessionId } from '../../server/ids.js'
 import type {
   ClaimAddressOutcome,
   CreateOutcome,
@@ -15,7 +15,7 @@ import type {
   NewSession,
 } from '../../server/session/acceptance.js'
 import { NEW_CHECKPOINT_PHASE, isEndedPhase, openTurnOf } from '../../server/session/checkpoint.js'
-import { isControl } from '../../server/session/deliveries.js'
+import { isControl, type AnswersContent } from '../../server/session/deliveries.js'
 import type { ClaimOptions, SessionStore } from '../../server/session/ports.js'
 import { idleUntil, type Session } from '../../server/session/session.js'
 import { AT_REST } from '../../server/session/status.js'
@@ -29,8 +29,10 @@ import {
   giveBack,
   held,
   isDue,
+  openRequests,
   pauseMs,
   renew,
+  toGrant,
   unsettled,
   type Entry,
   type Memory,
@@ -51,6 +53,7 @@ export function createMemoryStore(clock: Clock): SessionStore {
     claim: async (id, options) => claim(memory, id, options),
     loadDeliveries: async (id, after) => unsettled(sessions.get(id), after),
     loadHistory: async (id, epoch) => [...(sessions.get(id)?.history.get(epoch) ?? [])],
+    hasGrant: async (id, tool, to) => sessions.get(id)?.grants.has(toGrant(tool, to)) ?? false,
     loadMemo: async (id, key) => copyMemo(sessions.get(id)?.memos.get(toText(key))),
     saveMemo: async (lease, { key, value }) => saveMemo(held(memory, lease), toText(key), value),
     commit: async (session, change, ttlMs) => commit(memory, session, copy(change), ttlMs),
@@ -99,6 +102,8 @@ function createSession(memory: Memory, session: NewSession): CreateOutcome {
     deliveries: [],
     settled: new Set(),
     calls: new Map(),
+    requests: new Map(),
+    grants: new Set(),
     history: new Map([[0, [...session.history]]]),
     events: [],
     memos: new Map(),
@@ -116,9 +121,24 @@ function deliver(memory: Memory, id: SessionId, delivery: NewDelivery, key: Idem
   const entry = memory.sessions.get(id)
   if (entry === undefined) return { kind: 'not-found' }
   if (isEndedPhase(entry.checkpoint)) return { kind: 'ended' }
+  const refused = delivery.content.kind === 'ANSWERS' ? reserve(memory, entry, delivery.id, delivery.content) : null
+  if (refused !== null) return refused
   accept(memory, entry, delivery)
   remember(memory, key, { kind: 'duplicate', sessionId: id, deliveryId: delivery.id })
   return { kind: 'accepted', sessionId: id, deliveryId: delivery.id, position: entry.deliveries.length, status: entry.status }
+}
+
+/** All of them or none; null: they are held now. */
+function reserve({ clock }: Memory, entry: Entry, by: DeliveryId, { answers }: AnswersContent): DeliverOutcome | null {
+  const found = answers.map(({ requestId }) => entry.requests.get(requestId))
+  const asked = found.filter((request) => request !== undefined)
+  const closed = asked.filter(({ request, status, reservedBy }) => {
+    return status !== 'PENDING' || reservedBy !== null || (request.expiresAt !== null && request.expiresAt <= clock.now())
+  })
+  if (closed.length > 0) return { kind: 'not-pending', requests: closed.map(({ request }) => request.id) }
+  if (asked.length < found.length) return { kind: 'not-found' }
+  for (const request of asked) request.reservedBy = by
+  return null
 }
 
 function accept(memory: Memory, entry: Entry, { id, by, content, acceptedAt }: NewDelivery): void {
@@ -184,6 +204,7 @@ function claim(memory: Memory, id: SessionId, { owner, ttlMs, agents }: ClaimOpt
     control,
     expiresAt,
     state,
+    requests: openRequests(entry),
     calls: new Map([...entry.calls].filter(([, call]) => call.stepId === open)),
     claims,
   })

@@ -17,7 +17,14 @@ export interface WireAnswer {
   readonly usage?: TokenUsage | null
 }
 
-export const WIRE_USAGE: TokenUsage = { promptTokens: 21, completionTokens: 8, cacheTokens: 13, reasoningTokens: 3, incomplete: false }
+export const WIRE_USAGE: TokenUsage = {
+  promptTokens: 21,
+  completionTokens: 8,
+  cacheTokens: 13,
+  reasoningTokens: 3,
+  costUsd: null,
+  incomplete: false,
+}
 
 /** Frames each event as `data: …`, with OpenAI's line ends. */
 export function toStream(events: readonly string[]): string {

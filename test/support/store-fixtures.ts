@@ -8,6 +8,7 @@ import type { NewEvent, StreamedEvent } from '../../server/session/events.js'
 import type { IdempotencyKey, NewDelivery, NewSession } from '../../server/session/acceptance.js'
 import type { SessionStore } from '../../server/session/ports.js'
 import type { Principal } from '../../server/session/principal.js'
+import { NO_ANSWER, askApproval, type Request } from '../../server/session/requests.js'
 import type { Session } from '../../server/session/session.js'
 import { NO_USAGE } from '../../server/session/usage.js'
 
@@ -85,10 +86,14 @@ export function newCommit(session: Session, more: Partial<Commit> = {}): Commit 
     newEpoch: null,
     openedTurn: null,
     closedTurn: null,
+    turnStatus: null,
     openedStep: null,
     closedStep: null,
     newCalls: [],
     changedCalls: [],
+    newRequests: [],
+    settledRequests: [],
+    grants: [],
     settled: [],
     state: null,
     session: null,
@@ -154,6 +159,23 @@ export function closedTurn(id: TurnId, clock: Clock): ClosedTurn {
 export function callRow(turnId: TurnId, stepId: StepId, more: Partial<CallRow> = {}): CallRow {
   const call = { id: ids.next('call'), turnId, stepId, stepIndex: 0, order: 0, name: 'add', label: null, input: { a: 1 }, rawInput: null }
   return { ...call, status: 'REQUESTED', startedAt: null, result: null, ...more }
+}
+
+/** An approval that anybody whom the turn serves may give. */
+export function newRequest(clock: Clock, turn: OpenTurn, more: Partial<Request> = {}): Request {
+  const { expiresAfterMs: _, ...spec } = askApproval('Allow add?')
+  return {
+    ...spec,
+    ...{ id: ids.next('req'), turnId: turn.id, callId: ids.next('call'), inputHash: 'hash', served: turn.principal },
+    ...{ openedAt: clock.now(), openedAfter: 1, expiresAt: null },
+    ...more,
+  }
+}
+
+/** Yes to each of them. */
+export function answersTo(clock: Clock, requests: readonly Pick<Request, 'id'>[], by: Principal = ALICE): NewDelivery {
+  const answers = requests.map(({ id }) => ({ ...NO_ANSWER, requestId: id, decision: 'APPROVE' as const, reason: null }))
+  return newDelivery(clock, { kind: 'ANSWERS', answers }, by)
 }
 
 function envelope(clock: Clock): Pick<NewEvent, 'at' | 'turnId' | 'stepIndex' | 'attempt'> {

@@ -12,6 +12,7 @@ import type { RecordedEvent } from '../../server/session/events.js'
 import type { HistoryItem } from '../../server/session/history.js'
 import type { Log, SessionStore } from '../../server/session/ports.js'
 import type { Principal } from '../../server/session/principal.js'
+import { NO_ANSWER, type Answer } from '../../server/session/requests.js'
 import { startWorkerPool } from '../../server/worker/pool.js'
 
 export const ALICE: Principal = { tenant: 'default', id: 'alice', kind: 'USER' }
@@ -84,6 +85,11 @@ export function startWorld({ store, agents, slots = 4, leaseTtlMs = 600_000, swe
       deliver({ kind: 'session', sessionId }, { kind: 'MESSAGE', text, policy: 'STEER' }, by),
     queue: (sessionId: SessionId, text: string, by = ALICE) =>
       deliver({ kind: 'session', sessionId }, { kind: 'MESSAGE', text, policy: 'QUEUE' }, by),
+    /** Answers requests, all of them or none. Throws when they are not open. */
+    respond: (sessionId: SessionId, answers: readonly (Partial<Answer> & Pick<Answer, 'requestId'>)[], by = ALICE) => {
+      const content = { kind: 'ANSWERS', answers: answers.map((answer) => ({ ...NO_ANSWER, reason: null, ...answer })) } as const
+      return deliver({ kind: 'session', sessionId }, content, by)
+    },
     clear: (sessionId: SessionId) => deliver({ kind: 'session', sessionId }, { kind: 'CLEAR' }),
     cancel: (sessionId: SessionId, dropQueued = false) =>
       deliver({ kind: 'session', sessionId }, { kind: 'CANCEL', turnId: null, dropQueued }),

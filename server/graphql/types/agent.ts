@@ -1,7 +1,7 @@
 import type { AgentDescription } from '../../agents/registry.js'
 import { builder } from '../builder.js'
 import { pageComplexity } from '../limits.js'
-import { SessionMode } from './enums.js'
+import { ApprovalDecision, SessionMode } from './enums.js'
 import { SessionFilterInput } from './filter.js'
 import { Node } from './node.js'
 import { Session, SessionConnection } from './session.js'
@@ -21,6 +21,61 @@ const AgentLimits = builder.objectRef<AgentDescription['limits']>('AgentLimits')
       nullable: true,
       description: 'How long a session may be idle, milliseconds; then it is COMPLETED with reason TIMEOUT. Null: for ever.',
     }),
+    maxInputTokensPerSession: t.expose('maxInputTokensPerSession', {
+      type: 'SafeInt',
+      nullable: true,
+      description: 'Tokens that a session may read before somebody is asked whether it may go on with as many again. Null: no limit.',
+    }),
+    maxOutputTokensPerSession: t.expose('maxOutputTokensPerSession', {
+      type: 'SafeInt',
+      nullable: true,
+      description: 'Tokens that a session may write before somebody is asked. Null: no limit.',
+    }),
+    maxCostUsdPerSession: t.exposeFloat('maxCostUsdPerSession', {
+      nullable: true,
+      description: 'US dollars that a session may cost before somebody is asked, where the provider tells what it costs. Null: no limit.',
+    }),
+  }),
+})
+
+const ToolKind = builder.enumType('ToolKind', {
+  description: 'What a tool is made of.',
+  values: {
+    FUNCTION: { description: "Code of the agent's author." },
+    BUILT_IN: { description: 'Comes with Perdure, e.g. to ask a person.' },
+    PROVIDER: { description: "Runs at the model's provider, e.g. a web search." },
+    SANDBOX: { description: 'Runs in the sandbox of the session.' },
+    SUBAGENT: { description: 'Another agent, in a session of its own.' },
+    WORKFLOW: { description: 'A fixed sequence of steps.' },
+    TASK: { description: 'Goes on while the turn waits.' },
+    CONNECTION: { description: 'Belongs to a service that one signs in to.' },
+  },
+})
+
+const ApprovalPolicy = builder.enumType('ApprovalPolicy', {
+  description: 'Whether a call of a tool has to be allowed before it runs, by the tool itself; rules of the agent may ask beside it.',
+  values: {
+    NEVER: { description: 'It runs without asking.' },
+    ONCE: { description: 'Until it was allowed once; from then on it runs for the person that the turn serves.' },
+    ALWAYS: { description: 'Somebody is asked before each call.' },
+    CONDITIONAL: { description: 'Code judges each call: it runs, it does not, or somebody is asked.' },
+  } satisfies { readonly [Each in AgentDescription['tools'][number]['approval']]: { readonly description: string } },
+})
+
+const ApprovalRule = builder.objectRef<AgentDescription['approvalRules'][number]>('ApprovalRule').implement({
+  description: 'A rule of an agent by which calls have to be allowed before they run.',
+  fields: (t) => ({
+    tool: t.exposeString('tool', { description: "The tool's name; `*` stands for any characters." }),
+    description: t.exposeString('description', { nullable: true, description: 'Why it is there, for people.' }),
+    reviewers: t.exposeStringList('reviewers', {
+      description: 'Who may decide: `principal:x`, `role:x` or `scope:x`. Empty: whom the turn serves.',
+    }),
+    expiresAfterMs: t.expose('expiresAfterMs', {
+      type: 'SafeInt',
+      nullable: true,
+      description: 'How long somebody may take to decide, milliseconds; null: for as long as the turn is open.',
+    }),
+    onExpire: t.expose('onExpire', { type: ApprovalDecision, description: 'What it comes to when nobody decides in time.' }),
   }),
 })
 
@@ -29,6 +84,7 @@ const Tool = builder.objectRef<AgentDescription['tools'][number]>('Tool').implem
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Unique within its agent.' }),
     description: t.exposeString('description', { description: 'What the model reads about it.' }),
+    kind: t.expose('kind', { type: ToolKind, description: 'What it is made of.' }),
     inputSchema: t.expose('inputSchema', { type: 'JSONObject', description: 'JSON Schema (draft 2020-12) of its arguments.' }),
     outputSchema: t.expose('outputSchema', {
       type: 'JSONObject',
@@ -38,6 +94,7 @@ const Tool = builder.objectRef<AgentDescription['tools'][number]>('Tool').implem
     idempotent: t.exposeBoolean('idempotent', {
       description: 'Whether a call that was running when its worker was lost is run again, under the same id.',
     }),
+    approval: t.expose('approval', { type: ApprovalPolicy, description: 'Whether a call has to be allowed before it runs.' }),
   }),
 })
 
@@ -51,6 +108,10 @@ export const Agent = builder.objectRef<AgentDescription>('Agent').implement({
     model: t.exposeString('model', { description: 'The model it talks to, e.g. `openai/gpt-5`.' }),
     mode: t.field({ type: SessionMode, description: 'How long its sessions last.', resolve: ({ mode }) => mode }),
     tools: t.expose('tools', { type: [Tool], description: 'What it can do.' }),
+    approvalRules: t.expose('approvalRules', {
+      type: [ApprovalRule],
+      description: 'By which calls have to be allowed before they run, whatever their tools say; the first that matches holds.',
+    }),
     limits: t.expose('limits', { type: AgentLimits, description: 'What it may use.' }),
     sessions: t.connection(
       {

@@ -1,5 +1,6 @@
 import { builder } from '../builder.js'
 import { readFailure, readObject } from '../column-codec.js'
+import { deliveredBy } from '../delivered.js'
 import { DeliveryKind, DeliveryStatus, TurnPolicy } from './enums.js'
 import { Failure, Principal } from './facts.js'
 import { Node } from './node.js'
@@ -24,13 +25,7 @@ export const Delivery = builder.prismaObject('Delivery', {
     by: t.field({
       type: Principal,
       description: 'Who handed it over.',
-      // Nobody sees a delivery of another tenant than his own.
-      resolve: ({ byId, byKind, byName }, _, { caller }) => ({
-        tenant: caller.tenant,
-        id: byId,
-        kind: byKind,
-        ...(byName !== null && { name: byName }),
-      }),
+      resolve: (delivery, _, { caller }) => deliveredBy(delivery, caller),
     }),
     status: t.expose('status', { type: DeliveryStatus, description: 'What became of it.' }),
     rejection: t.field({

@@ -1,5 +1,6 @@
 /** The enumerations of what is stored, each value explained. The database has the same ones. */
 import type * as stored from '../../generated/prisma/enums.js'
+import type { ApprovalDecision as Decision } from '../../session/requests.js'
 import { builder } from '../builder.js'
 
 type Explained<Value extends string> = { readonly [Each in Value]: { readonly description: string } }
@@ -139,4 +140,32 @@ export const TurnPolicy = builder.enumType('TurnPolicy', {
     },
     QUEUE: { description: 'Waits for the end of the open turn, then starts the next.' },
   } satisfies Explained<stored.TurnPolicy>,
+})
+
+export const InputRequestKind = builder.enumType('InputRequestKind', {
+  description: 'What a session can ask of a person.',
+  values: {
+    APPROVAL: { description: 'Whether a tool call may run.' },
+    QUESTION: { description: 'What the agent wants to know.' },
+    AUTHORIZATION: { description: 'To sign in somewhere.' },
+    LIMIT: { description: 'Whether to go on over a budget.' },
+  } satisfies Explained<stored.RequestKind>,
+})
+
+export const InputRequestStatus = builder.enumType('InputRequestStatus', {
+  description: 'Where a request stands. It is settled once.',
+  values: {
+    PENDING: { description: 'It can be answered.' },
+    ANSWERED: { description: 'An answer was accepted; later ones are refused.' },
+    CANCELLED: { description: 'It was withdrawn: what it asked for is not wanted any more.' },
+    EXPIRED: { description: 'Nobody answered in time.' },
+  } satisfies Explained<stored.RequestStatus>,
+})
+
+export const ApprovalDecision = builder.enumType('ApprovalDecision', {
+  description: 'What somebody says to a tool call.',
+  values: {
+    APPROVE: { description: 'It runs, exactly as it was shown.' },
+    DENY: { description: 'It does not run; the model reads why.' },
+  } satisfies Explained<Decision>,
 })

@@ -44,6 +44,7 @@ export const TokenUsage = builder.objectRef<StoredUsage>('TokenUsage').implement
       resolve: ({ promptTokens, completionTokens }) =>
         promptTokens === null || completionTokens === null ? null : promptTokens + completionTokens,
     }),
+    costUsd: t.exposeFloat('costUsd', { nullable: true, description: 'What it cost, US dollars, where the provider tells.' }),
     incomplete: t.exposeBoolean('incomplete', { description: 'Whether a model call is missing in the sum.' }),
   }),
 })

@@ -1,7 +1,7 @@
 /** What mutations take. What the types cannot say is checked in input-checks.ts. */
 import { builder } from '../builder.js'
-import { MAX_ADDRESSES, MAX_HISTORY, MAX_KEY, MAX_METADATA_BYTES, MAX_TEXT, MAX_TITLE } from '../limits.js'
-import { SessionMode, TurnPolicy } from './enums.js'
+import { MAX_ADDRESSES, MAX_ANSWERS, MAX_HISTORY, MAX_KEY, MAX_METADATA_BYTES, MAX_REASON, MAX_TEXT, MAX_TITLE } from '../limits.js'
+import { ApprovalDecision, PrincipalKind, SessionMode, TurnPolicy } from './enums.js'
 import { TranscriptRole } from './transcript.js'
 
 const KEY = `Makes repeating safe: the same key gives the first effect again, whatever became of it. At most ${MAX_KEY} characters. Example: \`"order-1042"\``
@@ -80,6 +80,17 @@ const MessageInput = builder.inputType('MessageInput', {
   }),
 })
 
+const ActorInput = builder.inputType('ActorInput', {
+  description:
+    'For whom a program speaks that has many people behind it; takes the scope sessions:act-as. Example: `{ id: "U042", name: "Ann" }`',
+  fields: (t) => ({
+    id: t.id({ required: true, description: `The person's, in the program's words, at most ${MAX_KEY} characters. Example: \`"U042"\`` }),
+    name: t.string({ description: `For people to read, at most ${MAX_KEY} characters. Example: \`"Ann"\`` }),
+    kind: t.field({ type: PrincipalKind, required: true, defaultValue: 'USER', description: 'Not SYSTEM. Example: `ANONYMOUS`' }),
+  }),
+})
+const ACTOR = 'Whose words they are, if not your own. Example: `{ id: "U042" }`'
+
 export const CreateSessionInput = builder.inputType('CreateSessionInput', {
   description: 'Example: `{ session: { agent: "support" }, idempotencyKey: "order-1042" }`',
   fields: (t) => ({
@@ -99,6 +110,47 @@ export const SendInput = builder.inputType('SendInput', {
       defaultValue: 'STEER',
       description: 'What it does while a turn is open. Example: `QUEUE`',
     }),
+    actor: t.field({ type: ActorInput, description: ACTOR }),
+    idempotencyKey: t.string({ description: KEY }),
+  }),
+})
+
+const AnswerValueInput = builder.inputType('AnswerValueInput', {
+  description: 'What is answered. `""`, 0 and false are answers. Example: `{ decision: APPROVE }`',
+  isOneOf: true,
+  fields: (t) => ({
+    decision: t.field({
+      type: ApprovalDecision,
+      description: 'Of an approval; of a limit: to continue or to stop; DENY declines a sign-in. Example: `APPROVE`',
+    }),
+    optionIds: t.stringList({ description: 'Ids of options that are chosen. Example: `["continue"]`' }),
+    text: t.string({ description: `Words, where the request allows text, at most ${MAX_TEXT} characters. Example: \`"Tomorrow"\`` }),
+    json: t.field({ type: 'JSON', description: 'Any JSON but null, where the request allows text. Example: `false`' }),
+  }),
+})
+
+const AnswerInput = builder.inputType('AnswerInput', {
+  description: 'An answer to one request. Example: `{ requestId: "req_01jd9x0k3vf8h8s6q2m4n7p9r1", value: { decision: APPROVE } }`',
+  fields: (t) => ({
+    requestId: t.id({ required: true, description: 'The request. Example: `"req_01jd9x0k3vf8h8s6q2m4n7p9r1"`' }),
+    value: t.field({ type: AnswerValueInput, required: true, description: 'What is answered. Example: `{ decision: DENY }`' }),
+    reason: t.string({
+      description: `Why, for the record and the model, at most ${MAX_REASON} characters. Example: \`"over the limit of the desk"\``,
+    }),
+  }),
+})
+
+export const RespondInput = builder.inputType('RespondInput', {
+  description:
+    'Example: `{ session: { address: "slack:C042" }, answers: [{ requestId: "req_01jd9x0k3vf8h8s6q2m4n7p9r1", value: { decision: APPROVE } }] }`',
+  fields: (t) => ({
+    session: t.field({ type: SessionRef, required: true, description: 'The session that asks. Example: `{ address: "slack:C042" }`' }),
+    answers: t.field({
+      type: [AnswerInput],
+      required: true,
+      description: `One for each request, at most ${MAX_ANSWERS}. Example: \`[{ requestId: "req_01jd9x0k3vf8h8s6q2m4n7p9r1", value: { text: "Tomorrow" } }]\``,
+    }),
+    actor: t.field({ type: ActorInput, description: ACTOR }),
     idempotencyKey: t.string({ description: KEY }),
   }),
 })

@@ -1,6 +1,7 @@
 import type { ProblemCode as Code } from '../../errors.js'
 import { builder } from '../builder.js'
 import * as problems from '../problems.js'
+import { InputRequest } from './request.js'
 import { Session } from './session.js'
 
 const ProblemCode = builder.enumType('ProblemCode', {
@@ -35,7 +36,7 @@ export const NotFoundError = builder.objectRef<problems.NotFound>('NotFoundError
 })
 
 export const ForbiddenError = builder.objectRef<problems.Forbidden>('ForbiddenError').implement({
-  description: 'The caller lacks a scope; the message names it.',
+  description: 'The caller lacks a scope, or it is for somebody else to do; the message says which, and who.',
   interfaces: [Problem],
 })
 
@@ -73,6 +74,18 @@ export const AddressTakenError = builder.objectRef<problems.AddressTaken>('Addre
   fields: (t) => ({
     address: t.exposeString('address', { description: 'The address.' }),
     holder: t.id({ nullable: true, description: 'The session that holds it, if the caller may see it.', resolve: ({ holder }) => holder }),
+  }),
+})
+
+export const RequestNotPendingError = builder.objectRef<problems.RequestNotPending>('RequestNotPendingError').implement({
+  description: 'Requests are not open any more; nothing was accepted.',
+  interfaces: [Problem],
+  fields: (t) => ({
+    requests: t.field({
+      type: [InputRequest],
+      description: 'Those that are not, each with the answer that came first, if there is one.',
+      resolve: ({ requests }) => [...requests],
+    }),
   }),
 })
 

@@ -6,16 +6,18 @@ import { MAX_NODES, pageComplexity } from '../limits.js'
 import { loadNodes } from '../nodes.js'
 import type { SessionRow } from '../sessions.js'
 import { Agent } from './agent.js'
+import { InputRequestKind, InputRequestStatus } from './enums.js'
 import { Principal } from './facts.js'
 import { SessionFilterInput } from './filter.js'
 import { Node } from './node.js'
+import { InputRequest, InputRequestConnection } from './request.js'
 import { Session, SessionConnection } from './session.js'
 
 builder.queryFields((t) => ({
   node: t.field({
     type: Node,
     nullable: true,
-    description: 'A session, turn, step, tool call, delivery or agent by its id; null when the caller may not see it.',
+    description: 'A session, turn, step, tool call, request, delivery or agent by its id; null when the caller may not see it.',
     args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
     resolve: async (_, { id }, context) => (await loadNodes([id], context))[0] ?? null,
   }),
@@ -68,6 +70,27 @@ builder.queryFields((t) => ({
     SessionConnection,
   ),
 }))
+
+builder.queryField('inputRequests', (t) =>
+  t.connection(
+    {
+      type: InputRequest,
+      description: "The reviewer's queue: what the caller may answer, newest first.",
+      args: {
+        status: t.arg({
+          type: [InputRequestStatus],
+          defaultValue: ['PENDING'],
+          description: 'Only those with one of these statuses; null: all.',
+        }),
+        kind: t.arg({ type: [InputRequestKind], description: 'Only those of one of these kinds.' }),
+        agent: t.arg.stringList({ description: 'Only what one of these agents asks.' }),
+      },
+      complexity: pageComplexity,
+      resolve: (_, args, { requests }) => requests.list(args, args),
+    },
+    InputRequestConnection,
+  ),
+)
 
 async function findHolder(address: string, { services, caller, sessions }: GraphqlContext): Promise<SessionRow | null> {
   const holder = await services.store.findAddress(caller.tenant, address)

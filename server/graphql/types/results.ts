@@ -10,6 +10,7 @@ import {
   InvalidInputError,
   LimitExceededError,
   NotFoundError,
+  RequestNotPendingError,
   SessionEndedError,
 } from './problem.js'
 import { Session } from './session.js'
@@ -92,6 +93,12 @@ export const CreateSessionResult = builder.unionType('CreateSessionResult', {
 export const SendResult = builder.unionType('SendResult', {
   description: 'The delivery, or why there is none.',
   types: [SendPayload, ...REFUSED, SessionEndedError, AddressTakenError, IdempotencyMismatchError],
+  resolveType,
+})
+
+export const RespondResult = builder.unionType('RespondResult', {
+  description: 'The delivery that holds the answers, or why there is none.',
+  types: [DeliveryPayload, ...REFUSED, RequestNotPendingError, SessionEndedError, IdempotencyMismatchError],
   resolveType,
 })
 

@@ -1,3 +1,4 @@
+import { checkActor, speakerFor } from '../actors.js'
 import { builder } from '../builder.js'
 import { checkAgent, checkWrite, deliver, toDelivered } from '../deliver.js'
 import { checkInput } from '../input-checks.js'
@@ -12,11 +13,13 @@ builder.mutationField('send', (t) =>
     description: 'Delivers a message: to a session, to whichever session holds an address (creating one if asked to), or to a new session.',
     args: { input: t.arg({ type: SendInput, required: true, description: 'What to deliver, and where.' }) },
     resolve: async (_, { input }, context) => {
-      const { message, turnPolicy: policy, idempotencyKey } = input
+      const { message, turnPolicy: policy, actor, idempotencyKey: key = null } = input
       const target = toTarget(input.to)
-      const refused = checkWrite(context) ?? checkInput('send', input) ?? checkAgent(specOf(target), context)
+      const refused = checkWrite(context) ?? checkActor(context, actor) ?? checkInput('send', input) ?? checkAgent(specOf(target), context)
       if (refused !== null) return refused
-      const outcome = await deliver(context, target, { kind: 'MESSAGE', text: message.text, policy }, idempotencyKey ?? null)
+      const { principal, authority } = speakerFor(context, actor)
+      const content = { kind: 'MESSAGE', text: message.text, policy, ...(authority.length > 0 && { authority }) } as const
+      const outcome = await deliver(context, { target, content, key, author: actor ? principal : undefined })
       if (!('kind' in outcome)) return outcome
       if (outcome.kind === 'ended') return sessionEnded(outcome.sessionId)
       return { __typename: 'SendPayload' as const, ...toDelivered(outcome), created: outcome.created }

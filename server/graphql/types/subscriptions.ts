@@ -1,14 +1,18 @@
 import type { GraphQLError } from 'graphql'
 import type { EventBatch } from '../../events/event-batch.js'
+import type { Request as RequestRow } from '../../generated/prisma/client.js'
 import { builder } from '../builder.js'
 import { toCursor } from '../event-cursor.js'
 import { MAX_REPLAY } from '../limits.js'
+import { followRequests } from '../request-changes.js'
 import { followChanges, type SessionChange as Change } from '../session-changes.js'
 import { followSession, type SessionEventsAnswer } from '../session-events.js'
+import { InputRequestKind } from './enums.js'
 import { SessionEvent, SessionEventType } from './event.js'
 import { SessionFilterInput } from './filter.js'
 import { SessionRef } from './inputs.js'
 import { InvalidInputError, NotFoundError } from './problem.js'
+import { InputRequest } from './request.js'
 import { Session } from './session.js'
 
 const SessionEventsBatch = builder.objectRef<EventBatch>('SessionEventsBatch').implement({
@@ -17,6 +21,10 @@ const SessionEventsBatch = builder.objectRef<EventBatch>('SessionEventsBatch').i
     events: t.field({ type: [SessionEvent], description: 'In the order of the log.', resolve: ({ events }) => events }),
     cursor: t.string({ description: 'Everything up to here has been sent: go on after it.', resolve: ({ cursor }) => toCursor(cursor) }),
     caughtUp: t.exposeBoolean('caughtUp', { description: 'Whether this is all that was recorded.' }),
+    pendingApprovals: t.idList({
+      description: 'The approvals of the session that are open at this moment; a heartbeat tells it too.',
+      resolve: (_, __, { following, openApprovals }) => (following.sessionId === null ? [] : openApprovals.load(following.sessionId)),
+    }),
   }),
 })
 
@@ -59,6 +67,21 @@ builder.subscriptionField('sessionChanged', (t) =>
     args: { filter: t.arg({ type: SessionFilterInput, description: 'Only those that match, or have ceased to.' }) },
     subscribe: (_, { filter }, context) => followChanges(filter ?? {}, context),
     resolve: (item: Change | GraphQLError) => orThrow(item),
+  }),
+)
+
+builder.subscriptionField('inputRequestChanged', (t) =>
+  t.field({
+    type: InputRequest,
+    description:
+      "The reviewer's queue, live: a request that the caller may answer was opened, or settled. At least once after its last change; those of one session at most once a second. On (re)connect, refetch the list.",
+    args: {
+      kind: t.arg({ type: [InputRequestKind], description: 'Only those of one of these kinds.' }),
+      agent: t.arg.stringList({ description: 'Only what one of these agents asks.' }),
+      sessionId: t.arg.id({ description: 'Only what this session asks.' }),
+    },
+    subscribe: (_, args, context) => followRequests(args, context),
+    resolve: (request: RequestRow | GraphQLError) => orThrow(request),
   }),
 )
 

@@ -95,6 +95,6 @@ builder.prismaObjectField(Delivery, 'turn', (t) =>
     type: Turn,
     nullable: true,
     description: 'The turn that took it.',
-    resolve: ({ turnId }, _, { turns }) => (turnId === null ? null : turns.load(turnId)),
+    resolve: ({ turnId, sessionId }, _, { turns, outlines }) => (turnId === null || outlines.has(sessionId) ? null : turns.load(turnId)),
   }),
 )

@@ -10,9 +10,11 @@ import type { StreamedFact } from '../events.js'
 import type { HistoryItem } from '../history.js'
 import { ModelError, type FinishReason, type ModelChunk, type ModelTool } from '../model.js'
 import type { Block, ModelAnswered, ModelFailed } from '../outcomes.js'
-import type { AgentPort, EventStream } from '../ports.js'
+import type { AgentPort } from '../agent-port.js'
+import type { EventStream } from '../ports.js'
 import type { TokenUsage } from '../usage.js'
 import { checkCall } from './check-call.js'
+import type { Judge } from './judge-call.js'
 
 export interface ModelCallOptions {
   readonly agent: AgentPort
@@ -21,6 +23,8 @@ export interface ModelCallOptions {
   readonly cacheKey: string
   /** Valid (H1). */
   readonly history: Promise<readonly HistoryItem[]>
+  /** Whether a call that it asks for may run. */
+  readonly judge: Judge
   readonly stream: EventStream
   readonly ids: IdSource
   readonly clock: Clock
@@ -138,13 +142,9 @@ class Answer {
   }
 
   async #answered(): Promise<ModelAnswered> {
-    const { agent, step } = this.#options
-    const calls = await Promise.all(
-      [...this.#calls.values()].map(async ({ id, name, text }) => ({
-        id,
-        ...(await checkCall({ tools: agent.tools, name, rawInput: text })),
-      })),
-    )
+    const { agent, step, judge } = this.#options
+    const asked = [...this.#calls.values()]
+    const calls = await Promise.all(asked.map(({ id, name, text }) => checkCall({ id, tools: agent.tools, name, rawInput: text, judge })))
     const finishReason = this.#finish ?? 'OTHER'
     return { kind: 'model-answered', attempt: step.attempt, blocks: this.blocks(), calls, finishReason, usage: this.#usage }
   }

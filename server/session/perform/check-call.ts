@@ -4,32 +4,36 @@
  */
 import type { Failure, Json } from '../../errors.js'
 import { closestName } from '../closest-name.js'
+import type { CallId } from '../../ids.js'
 import type { RequestedCall } from '../outcomes.js'
-import type { ToolPort } from '../ports.js'
+import type { ToolPort } from '../agent-port.js'
+import type { Judge } from './judge-call.js'
 import { shorten } from './shorten.js'
 import { readMessage, toJson } from './to-json.js'
 
 export interface AskedCall {
+  readonly id: CallId
   readonly tools: ReadonlyMap<string, ToolPort>
   readonly name: string
   /** The arguments as the model wrote them. Empty means `{}`. */
   readonly rawInput: string
+  /** Whether a valid call may run. */
+  readonly judge: Judge
 }
-export type CheckedCall = Omit<RequestedCall, 'id'>
 
 const MAX_MESSAGE_BYTES = 8 * 1024
 const MAX_NAMES = 30
 
 /** Never throws. */
-export async function checkCall({ tools, name, rawInput }: AskedCall): Promise<CheckedCall> {
+export async function checkCall({ id, tools, name, rawInput, judge }: AskedCall): Promise<RequestedCall> {
   const parsed = parseInput(rawInput)
   const input = parsed.ok ? parsed.value : {}
   const tool = tools.get(name)
-  const base = { name, label: null, input, rawInput: parsed.ok ? null : rawInput }
+  const base = { id, name, label: null, input, rawInput: parsed.ok ? null : rawInput, ask: null }
   const bound = { idempotent: tool?.idempotent ?? false, sequential: tool?.sequential ?? false }
   if (tool === undefined) return { ...base, ...bound, refusal: toUnknown(name, tools) }
   const problem = parsed.ok ? await tool.check(input).catch(readMessage) : parsed.problem
-  if (problem === null) return { ...base, ...bound, label: tool.label(input), refusal: null }
+  if (problem === null) return { ...base, ...bound, label: tool.label(input), ...(await judge(tool, { id, input })) }
   return {
     ...base,
     ...bound,

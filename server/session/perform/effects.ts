@@ -6,16 +6,20 @@ import type { Clock } from '../../clock.js'
 import { PerdureError } from '../../errors.js'
 import type { IdSource } from '../../ids.js'
 import { failedResult } from '../settle/calls.js'
-import { stepScope } from '../settle/turn.js'
+import { stepScope } from '../settle/scope.js'
 import type { HistoryItem } from '../history.js'
-import type { Checkpoint, ModelStep } from '../checkpoint.js'
+import type { Checkpoint, ModelStep, OpenTurn } from '../checkpoint.js'
 import type { CallRow } from '../commit.js'
-import { modelKey, type Effect } from '../next.js'
+import { modelKey } from '../next.js'
+import type { Effect } from '../owed.js'
 import type { Block, Outcome } from '../outcomes.js'
-import type { AgentPort, EventStream, Log, ToolContext } from '../ports.js'
+import type { AgentPort, ApprovalContext, ToolContext } from '../agent-port.js'
+import type { EventStream, Log } from '../ports.js'
+import type { Principal } from '../principal.js'
 import type { Session } from '../session.js'
 import type { SessionState } from '../state.js'
 import { callModel, type ModelCall } from './call-model.js'
+import { createJudge, type JudgedCall } from './judge-call.js'
 import type { Memos } from './memos.js'
 import { runTool } from './run-tool.js'
 import { StagedState } from './staged-state.js'
@@ -28,6 +32,8 @@ export interface EffectPorts {
   readonly log: Log
   /** Of the session that is driven. */
   readonly memos: Pick<Memos, 'get'>
+  /** Whether the tool was allowed to the person for the rest of the session. */
+  readonly hasGrant: (session: Session, tool: string, to: Principal) => Promise<boolean>
   /** The history of the session as it is now. */
   readonly loadHistory: (session: Session) => Promise<readonly HistoryItem[]>
   /** Called when an outcome is ready. */
@@ -102,7 +108,9 @@ export class Effects {
       const { agent, stream, clock, ids, loadHistory } = this.#ports
       const history = loadHistory(session)
       const { turn, step } = effect
-      const model = callModel({ agent, turn, step, cacheKey: session.facts.id, history, stream, ids, clock, signal: abort.signal })
+      const { signal } = abort
+      const judge = createJudge((tool, call) => this.#approvalContext(session, turn, { tool: tool.name, ...call, signal }))
+      const model = callModel({ agent, turn, step, cacheKey: session.facts.id, history, judge, stream, ids, clock, signal })
       return this.#watch(effect.key, { abort, model, outcome: null }, model.ended)
     }
     return this.#watch(effect.key, { abort, model: null, outcome: null }, this.#runTool(session, effect, abort.signal))
@@ -143,10 +151,19 @@ export class Effects {
     return changes === null || ended.status !== 'COMPLETED' ? ended : { ...ended, state: changes }
   }
 
-  #context(session: Session, { turn, callId }: Extract<Effect, { kind: 'run-tool' }>, signal: AbortSignal): Omit<ToolContext, 'state'> {
-    const { id, agent, title, metadata, owner } = session.facts
+  #approvalContext(session: Session, turn: OpenTurn, call: JudgedCall & Pick<ApprovalContext, 'tool' | 'signal'>): ApprovalContext {
+    const { id: callId, tool, input, signal } = call
+    const { principal } = turn
     return {
-      session: { id, agent, title, metadata, owner },
+      ...{ session: toShown(session), turn: { id: turn.id, number: turn.number }, principal, callId, tool, input, signal },
+      log: this.#ports.log.with({ turn: turn.id, call: callId }),
+      isGranted: () => this.#ports.hasGrant(session, tool, principal),
+    }
+  }
+
+  #context(session: Session, { turn, callId }: Extract<Effect, { kind: 'run-tool' }>, signal: AbortSignal): Omit<ToolContext, 'state'> {
+    return {
+      session: toShown(session),
       turn: { id: turn.id, number: turn.number },
       callId,
       signal,
@@ -155,6 +172,10 @@ export class Effects {
       memo: (key, compute) => this.#ports.memos.get(key, compute),
     }
   }
+}
+
+function toShown({ facts: { id, agent, title, metadata, owner } }: Session): ToolContext['session'] {
+  return { id, agent, title, metadata, owner }
 }
 
 /** One that has ended has nothing left to stop. */

@@ -7,7 +7,7 @@ import type { CallOutcome } from '../events.js'
 import { CALL_CANCELLED, CALL_NOT_RUN } from '../failures.js'
 import { startable } from '../next.js'
 import type { CommitDraft } from './draft.js'
-import { stepScope } from './turn.js'
+import { stepScope } from './scope.js'
 
 export interface CallEnding {
   readonly id: CallId
@@ -49,7 +49,7 @@ export function recordEnd(
   row: CallRow,
 ): void {
   const { id: callId, name, status, result, startedAt } = row
-  if (result === null || status === 'REQUESTED' || status === 'RUNNING') return
+  if (result === null || !isOutcome(status)) return
   const durationMs = startedAt === null ? null : Math.max(0, result.endedAt - startedAt)
   draft.record(
     { type: 'TOOL_CALL_END', data: { callId, name, status, output: result.output, error: result.error, durationMs } },
@@ -57,9 +57,14 @@ export function recordEnd(
   )
 }
 
-/** Settles what has not ended as CANCELLED: every call of a stopped turn keeps a result, so that the next request is valid (H1). */
-export function cutOff(draft: CommitDraft, turn: OpenTurn, step: ToolStep): ToolStep {
+function isOutcome(status: CallRow['status']): status is CallOutcome {
+  return status !== 'REQUESTED' && status !== 'RUNNING' && status !== 'WAITING' && status !== 'WAITING_FOR_APPROVAL'
+}
+
+/** Settles what has not ended, or what of it is in the state `only`, as CANCELLED: every call of a stopped turn keeps a result, so that the next request is valid (H1). */
+export function cutOff(draft: CommitDraft, turn: OpenTurn, step: ToolStep, only: OpenCall['state'] | null = null): ToolStep {
   return step.calls.reduce((rest, call) => {
+    if (only !== null && call.state !== only) return rest
     const failure = call.state === 'started' ? CALL_CANCELLED : CALL_NOT_RUN
     return endCall(draft, turn, rest, { id: call.id, status: 'CANCELLED', result: failedResult(failure, draft.settling.now) })
   }, step)

@@ -1,12 +1,14 @@
 /** Cancel, clear, end, time-out: whatever stops a turn, and what it takes along. */
 import type { Failure } from '../../errors.js'
-import type { Acting, Stopping } from '../checkpoint.js'
+import type { Acting, Held, Modelling, Stopping } from '../checkpoint.js'
 import type { Commit } from '../commit.js'
 import type { CancelContent, ClearContent, Control, DeliveryOf, EndContent } from '../deliveries.js'
 import { REJECTED_CLEARED, REJECTED_DROPPED, turnTimeout } from '../failures.js'
 import { cancels, foldable } from '../inbox.js'
 import type { Block } from '../outcomes.js'
 import type { Session } from '../session.js'
+import { withdrawRequests } from './ask.js'
+import { appendResults, cutOff } from './calls.js'
 import { CommitDraft, type Settling } from './draft.js'
 import { interruptStep } from './model.js'
 import { advance } from './tools.js'
@@ -36,8 +38,9 @@ function settleEnd(draft: CommitDraft, control: DeliveryOf<EndContent>, said: re
     case 'idle':
       endSession(draft, 'COMPLETED', 'ENDED', null)
       return
+    case 'held':
     case 'modelling':
-      closeTurn(draft, phase.turn, cancelled(interruptStep(draft, phase, said, 'CANCELLED'), 'session_ended'))
+      closeTurn(draft, phase.turn, cancelled(stopModel(draft, phase, said), 'session_ended'))
       endSession(draft, 'CANCELLED', 'ENDED', null)
       return
     case 'acting':
@@ -57,8 +60,9 @@ function settleClear(draft: CommitDraft, control: DeliveryOf<ClearContent>, said
     case 'idle':
       draft.clearHistory()
       return
+    case 'held':
     case 'modelling':
-      closeTurn(draft, phase.turn, cancelled(interruptStep(draft, phase, said, 'CANCELLED'), 'cleared'))
+      closeTurn(draft, phase.turn, cancelled(stopModel(draft, phase, said), 'cleared'))
       draft.clearHistory()
       finishTask(draft, 'CANCELLED', null)
       return
@@ -75,8 +79,8 @@ function settleCancel(draft: CommitDraft, control: DeliveryOf<CancelContent>, sa
   const { phase } = session.checkpoint
   const target = cancels(session, control)
   if (target === 'unstarted') cancelUnstarted(draft, control)
-  else if (target === 'open' && phase.kind === 'modelling') {
-    const output = interruptStep(draft, phase, said, 'CANCELLED')
+  else if (target === 'open' && (phase.kind === 'modelling' || phase.kind === 'held')) {
+    const output = stopModel(draft, phase, said)
     draft.settle(control, 'APPLIED', phase.turn.id)
     endTurn(draft, phase.turn, cancelled(output, 'cancelled'))
   } else if (target === 'open' && phase.kind === 'acting') {
@@ -103,6 +107,11 @@ function reject(draft: CommitDraft, control: Control, rejection: Failure): void 
   }
 }
 
+/** Answers what it had said; a turn that is held does not ask it anything. */
+function stopModel(draft: CommitDraft, phase: Modelling | Held, said: readonly Block[]): string | null {
+  return phase.kind === 'held' ? null : interruptStep(draft, phase, said, 'CANCELLED')
+}
+
 function cancelled(output: string | null, reason: string): TurnEnding {
   return { status: 'CANCELLED', output, reason }
 }
@@ -111,7 +120,10 @@ function cancelled(output: string | null, reason: string): TurnEnding {
 export function expire(session: Session, settling: Settling): Commit {
   const draft = new CommitDraft(session, settling)
   const { phase } = session.checkpoint
-  if (phase.kind === 'modelling') closeTurn(draft, phase.turn, cancelled(interruptStep(draft, phase, [], 'CANCELLED'), 'session_timeout'))
+  withdrawRequests(draft, 'session_timeout', 'EXPIRED')
+  if (phase.kind === 'acting') appendResults(draft, cutOff(draft, phase.turn, phase.step))
+  if (phase.kind === 'modelling') interruptStep(draft, phase, [], 'CANCELLED')
+  if ('turn' in phase) closeTurn(draft, phase.turn, cancelled(null, 'session_timeout'))
   endSession(draft, 'COMPLETED', 'TIMEOUT', null)
   return draft.finish()
 }
@@ -134,5 +146,7 @@ function stopTools(draft: CommitDraft, acting: Acting, { cause, clears }: Omit<S
   const { stopping } = acting
   const until = stopping?.until ?? draft.settling.now + draft.settling.limits.cancelGraceMs
   const strongest = cause === 'end' || stopping === null ? cause : stopping.cause
-  advance(draft, acting.turn, acting.step, { cause: strongest, until, clears: clears || (stopping?.clears ?? false) })
+  withdrawRequests(draft, cause === 'end' ? 'session_ended' : cause === 'timeout' ? 'turn_timeout' : 'cancelled')
+  const step = cutOff(draft, acting.turn, acting.step, 'asking')
+  advance(draft, acting.turn, step, { cause: strongest, until, clears: clears || (stopping?.clears ?? false) })
 }

@@ -5,12 +5,15 @@ import type {
   ClosedStep,
   ClosedTurn,
   Commit,
+  Grant,
   Guard,
   HistoryEpochRow,
   SessionChange,
   SettledDelivery,
+  SettledRequest,
   StepRow,
   TurnRow,
+  TurnStatusChange,
 } from '../commit.js'
 import type { Delivery } from '../deliveries.js'
 import type { DeliveryOutcome, EventFact, NewEvent } from '../events.js'
@@ -18,10 +21,13 @@ import type { HistoryItem } from '../history.js'
 import { PerdureError, type Failure } from '../../errors.js'
 import type { CallId, IdSource, TurnId } from '../../ids.js'
 import { stateTooLarge } from '../failures.js'
-import type { AgentLimits } from '../ports.js'
+import type { AgentLimits } from '../agent-port.js'
+import type { Request } from '../requests.js'
 import type { Session } from '../session.js'
 import { MAX_STATE_BYTES, type SessionState } from '../state.js'
+import { statusOf } from '../status-of.js'
 import { addUsage, type TokenUsage } from '../usage.js'
+import { SESSION_SCOPE, type Scope } from './scope.js'
 
 /** What every settling function is given beside the session: the only things that it cannot derive. */
 export interface Settling {
@@ -35,13 +41,6 @@ export interface Settling {
   readonly draining: boolean
 }
 
-export interface Scope {
-  readonly turnId: TurnId | null
-  readonly stepIndex: number | null
-  readonly attempt: number | null
-}
-const SESSION_SCOPE: Scope = { turnId: null, stepIndex: null, attempt: null }
-
 export class CommitDraft {
   readonly session: Session
   readonly settling: Settling
@@ -49,9 +48,11 @@ export class CommitDraft {
   park: Commit['park'] = null
   openedTurn: TurnRow | null = null
   closedTurn: ClosedTurn | null = null
+  turnStatus: TurnStatusChange | null = null
   openedStep: StepRow | null = null
   closedStep: ClosedStep | null = null
-  change: SessionChange | null = null
+  /** Its status is derived in the end. */
+  change: Omit<SessionChange, 'status'> | null = null
   /** A call runs again, without another recorded start. */
   runsAgain = false
   readonly #calls: Map<CallId, { readonly row: CallRow; readonly isNew: boolean }> = new Map()
@@ -60,6 +61,9 @@ export class CommitDraft {
   readonly #history: HistoryItem[] = []
   #newEpoch: HistoryEpochRow | null = null
   readonly #settled: SettledDelivery[] = []
+  readonly #newRequests: Request[] = []
+  readonly #settledRequests: SettledRequest[] = []
+  readonly #grants: Grant[] = []
   #state: SessionState | null = null
 
   constructor(session: Session, settling: Settling) {
@@ -95,6 +99,11 @@ export class CommitDraft {
     this.#checkpoint = { ...this.#checkpoint, usage: addUsage(this.#checkpoint.usage, usage) }
   }
 
+  /** From now on the budget counts anew. */
+  allowBudget(): void {
+    this.#checkpoint = { ...this.#checkpoint, allowedFrom: this.#checkpoint.usage }
+  }
+
   countTurn(): number {
     this.#checkpoint = { ...this.#checkpoint, turns: this.#checkpoint.turns + 1 }
     return this.#checkpoint.turns
@@ -110,6 +119,24 @@ export class CommitDraft {
   unsettled(): readonly Delivery[] {
     const settled = new Set(this.#settled.map((delivery) => delivery.id))
     return this.session.deliveries.filter((delivery) => !settled.has(delivery.id))
+  }
+
+  openRequest(request: Request): void {
+    this.#newRequests.push(request)
+  }
+
+  settleRequest(request: SettledRequest): void {
+    this.#settledRequests.push(request)
+  }
+
+  /** As this draft leaves them. */
+  openRequests(): readonly Request[] {
+    const settled = new Set(this.#settledRequests.map(({ id }) => id))
+    return [...this.session.requests, ...this.#newRequests].filter(({ id }) => !settled.has(id))
+  }
+
+  grant(grant: Grant): void {
+    if (!this.#grants.some(({ tool }) => tool === grant.tool)) this.#grants.push(grant)
   }
 
   /** The row of a call of the open step, as this draft leaves it. */
@@ -152,20 +179,35 @@ export class CommitDraft {
       newEpoch: this.#newEpoch,
       openedTurn: this.openedTurn,
       closedTurn: this.closedTurn,
+      turnStatus: this.turnStatus,
       openedStep: this.openedStep,
       closedStep: this.closedStep,
       newCalls: calls.filter(({ isNew }) => isNew).map(({ row }) => row),
       changedCalls: calls.filter(({ isNew }) => !isNew).map(({ row }) => row),
+      newRequests: this.#newRequests,
+      settledRequests: this.#settledRequests,
+      grants: this.#grants,
       settled: this.#settled,
       state: this.#state,
-      session: this.change,
+      session: this.#change(),
       park: this.park,
     }
   }
 
-  /** R4: what parks or ends the session overlooks no delivery; what begins an effect or ends a turn overlooks no control. */
+  /** Also when only the status follows from what it is at. */
+  #change(): SessionChange | null {
+    const status = statusOf(this.#checkpoint.phase, this.openRequests(), this.session.status)
+    if (this.change === null && status === this.session.status) return null
+    const change = this.change ?? { usage: this.#checkpoint.usage, at: this.settling.now, expiresAt: null, end: null }
+    return { ...change, status }
+  }
+
+  /**
+   * R4: what parks or ends the session overlooks no delivery, nor does what opens or settles requests; what begins an effect or ends a turn
+   * overlooks no control.
+   */
   #guard(): Guard {
-    if (this.park !== null) return 'inbox'
+    if (this.park !== null || this.#newRequests.length > 0 || this.#settledRequests.length > 0) return 'inbox'
     const startsCall = this.runsAgain || this.#events.some((event) => event.type === 'TOOL_CALL_START')
     return startsCall || this.openedStep !== null || this.closedTurn !== null ? 'control' : 'none'
   }

@@ -2,16 +2,19 @@
 import type { Failure } from '../../errors.js'
 import type { Modelling, ModelStep, OpenCall, OpenTurn, ToolStep } from '../checkpoint.js'
 import type { CallRow, ClosedStep, Commit } from '../commit.js'
-import { INPUT_CUT_OFF, MODEL_CONTENT_FILTERED, MODEL_REFUSED, STEP_INTERRUPTED } from '../failures.js'
+import { CALL_DENIED, INPUT_CUT_OFF, MODEL_CONTENT_FILTERED, MODEL_REFUSED, NOBODY_TO_ASK, STEP_INTERRUPTED } from '../failures.js'
 import type { FinishReason } from '../model.js'
 import type { Block, ModelAnswered, ModelFailed, RequestedCall } from '../outcomes.js'
+import type { RequestSpec } from '../requests.js'
 import { MAX_TAKEOVERS, MODEL_RETRY, retryDelayMs } from '../retry.js'
 import type { Session } from '../session.js'
 import { addUsage } from '../usage.js'
-import { appendResults, recordEnd } from './calls.js'
-import { CommitDraft, type Scope, type Settling } from './draft.js'
+import { appendResults, failedResult, recordEnd } from './calls.js'
+import { openRequest, resume } from './ask.js'
+import { CommitDraft, type Settling } from './draft.js'
+import { stepScope, type Scope } from './scope.js'
 import { advance } from './tools.js'
-import { beginAttempt, endTurn, rollClock, stepScope } from './turn.js'
+import { beginAttempt, endTurn, rollClock } from './turn.js'
 
 /** The answer ends the turn, or asks for calls; those that begin now are recorded as started in this very commit (R3). */
 export function settleAnswer(session: Session, { turn, step }: Modelling, answer: ModelAnswered, settling: Settling): Commit {
@@ -51,43 +54,44 @@ export function settleAnswer(session: Session, { turn, step }: Modelling, answer
 }
 
 /** A refused or filtered answer is the turn's failure; none of its calls runs. */
-
 function refusalOf({ finishReason }: ModelAnswered): Failure | null {
   if (finishReason === 'REFUSAL') return MODEL_REFUSED
   return finishReason === 'CONTENT_FILTER' ? MODEL_CONTENT_FILTERED : null
 }
 
-/** Records every call that was asked for, valid or not; a refused one has its result at once. */
+/** Records every call that was asked for, valid or not; a refused one has its result at once, one that needs somebody's leave waits for it. */
 function requestCalls(draft: CommitDraft, turn: OpenTurn, step: ModelStep, calls: readonly RequestedCall[]): ToolStep {
-  const { now } = draft.settling
-  const open: OpenCall[] = []
-  for (const [order, call] of calls.entries()) {
-    const { id: callId, name, label, input, refusal } = call
-    draft.record(
-      { type: 'TOOL_CALL_REQUESTED', data: { callId, name, label, input, inputError: refusal?.message ?? null } },
-      stepScope(turn, step),
-    )
-    const result = refusal === null ? null : { output: null, text: refusal.message, error: refusal, truncatedBytes: 0, endedAt: now }
-    const row: CallRow = {
-      id: callId,
-      turnId: turn.id,
-      stepId: step.id,
-      stepIndex: step.index,
-      order,
-      name,
-      label,
-      input,
-      rawInput: call.rawInput,
-      status: result === null ? 'REQUESTED' : 'FAILED',
-      startedAt: null,
-      result,
-    }
+  const open = calls.map((call, order): OpenCall => {
+    const { id, name, label, input, idempotent, sequential } = call
+    const refusal = call.refusal ?? (call.ask !== null && cannotAsk(turn, call.ask) ? NOBODY_TO_ASK : null)
+    const data = { callId: id, name, label, input, inputError: refusal?.message ?? null }
+    draft.record({ type: 'TOOL_CALL_REQUESTED', data }, stepScope(turn, step))
+    const row = toRow(turn, step, { ...call, refusal }, { order, endedAt: draft.settling.now })
     draft.addCall(row)
-    const { idempotent, sequential } = call
-    open.push({ id: callId, name, idempotent, sequential, state: result === null ? 'requested' : 'ended' })
-    if (result !== null) recordEnd(draft, turn, step, row)
-  }
+    if (refusal !== null) recordEnd(draft, turn, step, row)
+    else if (call.ask !== null) {
+      return { id, name, idempotent, sequential, state: 'asking', request: openRequest(draft, turn, call.ask, row).id }
+    }
+    return { id, name, idempotent, sequential, state: refusal === null ? 'requested' : 'ended' }
+  })
   return { id: step.id, index: step.index, attempt: step.attempt, calls: open }
+}
+
+/** A schedule reads no prompts. */
+function cannotAsk({ principal }: OpenTurn, { reviewers }: RequestSpec): boolean {
+  return principal.kind === 'SYSTEM' && reviewers.length === 0
+}
+
+function toRow(turn: OpenTurn, step: ModelStep, call: RequestedCall, { order, endedAt }: { order: number; endedAt: number }): CallRow {
+  const { id, name, label, input, rawInput, refusal, ask } = call
+  const place = { id, turnId: turn.id, stepId: step.id, stepIndex: step.index, order }
+  const asked = { name, label, input, rawInput, startedAt: null }
+  if (refusal !== null) {
+    const status = refusal.code === CALL_DENIED ? 'DENIED' : 'FAILED'
+    return { ...place, ...asked, status, result: failedResult(refusal, endedAt) }
+  }
+  const waiting = ask?.kind === 'APPROVAL' ? 'WAITING_FOR_APPROVAL' : 'WAITING'
+  return { ...place, ...asked, status: ask === null ? 'REQUESTED' : waiting, result: null }
 }
 
 /** Tried again after a while, or given up: then the step and its turn have failed. */
@@ -111,9 +115,7 @@ export function settleFailure(session: Session, { turn, step }: Modelling, faile
 /** The back-off is over: calls the model again, as the next attempt. */
 export function settleAttempt(session: Session, turn: OpenTurn, step: ModelStep, settling: Settling): Commit {
   const draft = new CommitDraft(session, settling)
-  const scope = { turnId: turn.id, stepIndex: null, attempt: null }
-  if (turn.activeSince === null) draft.record({ type: 'TURN_RESUMED', data: { cause: 'TIMER' } }, scope)
-  beginAttempt(draft, turn, again(session, step))
+  beginAttempt(draft, resume(draft, turn, 'TIMER'), again(session, step))
   return draft.finish()
 }
 

@@ -1,9 +1,10 @@
 /** From what happened to the commit it means: the one table of transitions and outcomes. Pure. */
 import { assertNever } from '../../errors.js'
 import type { Commit } from '../commit.js'
-import type { Transition } from '../next.js'
+import type { Transition } from '../owed.js'
 import type { Block, Outcome, ToolEnded } from '../outcomes.js'
 import type { Session } from '../session.js'
+import { expireRequests, settleAnswers, withdrawForMessages } from './answers.js'
 import { settleCompact } from './compaction.js'
 import { expire, settleControl, settleTimeout } from './control.js'
 import type { Settling } from './draft.js'
@@ -24,6 +25,12 @@ export function settleTransition(session: Session, transition: Transition, said:
       return startTurn(session, transition.messages, settling)
     case 'compact':
       return settleCompact(session, transition.compact, settling)
+    case 'answer':
+      return settleAnswers(session, transition.answers, settling)
+    case 'withdraw':
+      return withdrawForMessages(session, transition.acting, transition.messages, settling)
+    case 'expire-requests':
+      return expireRequests(session, transition.acting, transition.requests, settling)
     case 'join':
       return joinTurn(session, transition.modelling, transition.messages, settling)
     case 'interrupt':

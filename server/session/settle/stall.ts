@@ -14,7 +14,8 @@ import type { Session } from '../session.js'
 import { endCall, failedResult } from './calls.js'
 import { CommitDraft, type Settling } from './draft.js'
 import { giveUpStep } from './model.js'
-import { closeTurn, endSession, finishTask, stepScope } from './turn.js'
+import { stepScope } from './scope.js'
+import { closeTurn, endSession, endTurn, finishTask } from './turn.js'
 
 /** Fails the open turn; when none is open, rejects what would be taken next. */
 export function settleStall(session: Session, settling: Settling): Commit {
@@ -27,6 +28,9 @@ export function settleStall(session: Session, settling: Settling): Commit {
       break
     case 'modelling':
       giveUpStep(draft, phase.turn, phase.step, SESSION_STALLED)
+      break
+    case 'held':
+      endTurn(draft, phase.turn, { status: 'FAILED', output: null, error: SESSION_STALLED })
       break
     case 'acting':
       giveUpCalls(draft, phase)

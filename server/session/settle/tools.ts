@@ -47,7 +47,8 @@ export function advance(draft: CommitDraft, turn: OpenTurn, step: ToolStep, stop
 /** All results go to history, then what the turn's person has said meanwhile; then the model is asked again. */
 function closeStep(draft: CommitDraft, turn: OpenTurn, step: ToolStep): void {
   appendResults(draft, step)
-  receive(draft, turn, messagesTo('join-later', 'tools-running', { checkpoint: draft.session.checkpoint, deliveries: draft.unsettled() }))
+  const checkpoint = { ...draft.checkpoint, phase: { kind: 'acting', turn, step, stopping: null } } as const
+  receive(draft, turn, messagesTo('join-later', 'tools-running', { checkpoint, deliveries: draft.unsettled(), requests: [] }))
   beginNextStep(draft, turn)
 }
 

@@ -1,13 +1,16 @@
 /** How a turn begins and ends, and how a session does. */
 import type { Failure } from '../../errors.js'
-import { REJECTED_ENDED, iterationLimit } from '../failures.js'
+import { limitPrompt, overBudget, type SpentBudget } from '../budget.js'
+import { ANSWER_TOO_LATE, REJECTED_ENDED, iterationLimit, sessionLimit } from '../failures.js'
 import type { ModelStep, OpenTurn } from '../checkpoint.js'
 import type { Commit } from '../commit.js'
 import type { Message } from '../deliveries.js'
 import type { SessionEndReason } from '../events.js'
 import { idleUntil, type Session } from '../session.js'
 import { NO_USAGE } from '../usage.js'
-import { CommitDraft, type Scope, type Settling } from './draft.js'
+import { openRequest, withdrawRequests } from './ask.js'
+import { CommitDraft, type Settling } from './draft.js'
+import { stepScope, turnScope } from './scope.js'
 
 /** The messages begin a turn and its first step, in one commit. */
 export function startTurn(session: Session, messages: readonly Message[], settling: Settling): Commit {
@@ -62,9 +65,14 @@ export function beginNextStep(draft: CommitDraft, turn: OpenTurn): void {
   else endTurn(draft, turn, { status: 'FAILED', output: null, error: iterationLimit(maxIterationsPerTurn) })
 }
 
-/** The next call of the model: a new step. */
+/** The next call of the model: a new step; or, over a budget, the question whether to go on. */
 export function beginStep(draft: CommitDraft, turn: OpenTurn): void {
   const { settling, session } = draft
+  const spent = overBudget(draft.checkpoint, settling.limits)
+  if (spent !== null) {
+    holdTurn(draft, turn, spent)
+    return
+  }
   const step: ModelStep = {
     id: settling.ids.next('stp'),
     index: turn.steps,
@@ -75,6 +83,16 @@ export function beginStep(draft: CommitDraft, turn: OpenTurn): void {
     startedAt: settling.now,
   }
   beginAttempt(draft, { ...turn, steps: turn.steps + 1 }, step)
+}
+
+/** Where nobody reads, the turn has failed. */
+function holdTurn(draft: CommitDraft, turn: OpenTurn, spent: SpentBudget): void {
+  if (turn.principal.kind === 'SYSTEM') {
+    endTurn(draft, turn, { status: 'FAILED', output: null, error: sessionLimit(spent) })
+  } else {
+    const { id: request } = openRequest(draft, turn, limitPrompt(spent), null)
+    draft.enter({ kind: 'held', turn: rollClock(turn, draft.settling.now), request })
+  }
 }
 
 /** Calls the model for `step` from now on, under this lease. */
@@ -117,10 +135,19 @@ export function closeTurn(draft: CommitDraft, turn: OpenTurn, ending: TurnEnding
   const { output } = ending
   draft.closedTurn = { id: turn.id, status: ending.status, output, error, usage: turn.usage, activeMs, endedAt: now }
   const expiresAt = idleUntil(draft.session, now)
-  draft.change = { status: draft.session.status, usage: draft.checkpoint.usage, at: now, expiresAt, end: null }
+  draft.change = { usage: draft.checkpoint.usage, at: now, expiresAt, end: null }
+  withdrawRequests(draft, reason ?? 'turn_ended')
+  rejectAnswers(draft)
   const data = { output, error, reason, usage: turn.usage, latencyMs: now - turn.startedAt }
   draft.record({ type: `TURN_${ending.status}`, data }, turnScope(turn))
   draft.enter({ kind: 'idle' })
+}
+
+/** What they answer is gone with the turn. */
+function rejectAnswers(draft: CommitDraft): void {
+  for (const delivery of draft.unsettled()) {
+    if (delivery.kind === 'ANSWERS') draft.settle(delivery, 'REJECTED', null, ANSWER_TOO_LATE)
+  }
 }
 
 /** A session that is one task ends as its turn did. */
@@ -136,21 +163,14 @@ export function endSession(
   error: Failure | null,
 ): void {
   const { now } = draft.settling
+  rejectAnswers(draft)
   for (const delivery of draft.unsettled()) {
     if (delivery.kind === 'MESSAGE') draft.settle(delivery, 'REJECTED', null, REJECTED_ENDED)
     else draft.settle(delivery, 'APPLIED', null)
   }
   const { usage } = draft.checkpoint
   draft.record({ type: `SESSION_${status}`, data: { reason, error, usage } })
-  draft.change = { status, usage, at: now, expiresAt: null, end: { reason, error } }
+  draft.change = { usage, at: now, expiresAt: null, end: { reason, error } }
   draft.enter({ kind: 'ended', status, reason })
   draft.park = { wakeAt: null }
-}
-
-export function turnScope(turn: OpenTurn): Scope {
-  return { turnId: turn.id, stepIndex: null, attempt: null }
-}
-
-export function stepScope(turn: OpenTurn, step: { readonly index: number; readonly attempt: number }): Scope {
-  return { turnId: turn.id, stepIndex: step.index, attempt: step.attempt }
 }

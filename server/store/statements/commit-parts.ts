@@ -9,23 +9,28 @@
  * that is made while the tables are small, and kept while they grow, would as soon go through all rows that the session ever had.
  */
 import { CHECKPOINT_VERSION, type Checkpoint } from '../../session/checkpoint.js'
-import type { ClosedStep, ClosedTurn, Commit, SessionChange, SettledDelivery, StepRow, TurnRow } from '../../session/commit.js'
+import type {
+  ClosedStep,
+  ClosedTurn,
+  Commit,
+  SessionChange,
+  SettledDelivery,
+  StepRow,
+  TurnRow,
+  TurnStatusChange,
+} from '../../session/commit.js'
 import { HISTORY_VERSION } from '../../session/history.js'
+import type { SessionFacts } from '../../session/session.js'
 import { NO_USAGE } from '../../session/usage.js'
 import { CALL_CHANGE, CALL_RECORD, toCallChange, toCallRecord } from '../call-row.js'
 import { EVENT_RECORD, EVENT_VERSION } from '../event-row.js'
 import { toJson, toMoment, type SafeText } from '../json-column.js'
-
-export interface CommitPart {
-  /** One letter, unique among the parts. */
-  readonly letter: string
-  readonly sql: (parameter: string) => string
-  readonly value: SafeText
-}
+import type { CommitPart } from './commit-part.js'
+import { toRequestParts, toTurnStatusPart } from './commit-request-parts.js'
 
 /** Always in the same order: equal shapes have equal texts. `events` are the commit's, as records. */
-export function toParts(commit: Commit, events: SafeText): readonly CommitPart[] {
-  const { openedTurn, openedStep, closedStep } = commit
+export function toParts(commit: Commit, events: SafeText, facts: SessionFacts): readonly CommitPart[] {
+  const { openedTurn, openedStep, closedStep, turnStatus } = commit
   // A turn that was cancelled before it began is opened and closed at once: one row.
   const closedTurn = commit.closedTurn?.id === openedTurn?.id ? null : commit.closedTurn
   const parts: CommitPart[] = [
@@ -35,14 +40,20 @@ export function toParts(commit: Commit, events: SafeText): readonly CommitPart[]
   ]
   if (commit.session !== null) parts.push({ letter: 's', sql: updateSession, value: toSessionRecord(commit.session) })
   if (openedTurn !== null) {
-    parts.push({ letter: 't', sql: insertTurn, value: toTurnRecord(openedTurn, closedTurn === null ? commit.closedTurn : null) })
+    parts.push({
+      letter: 't',
+      sql: insertTurn,
+      value: toTurnRecord(openedTurn, closedTurn === null ? commit.closedTurn : null, turnStatus),
+    })
   }
+  if (turnStatus !== null && turnStatus.id !== openedTurn?.id && turnStatus.id !== closedTurn?.id) parts.push(toTurnStatusPart(turnStatus))
   if (closedTurn !== null) parts.push({ letter: 'q', sql: closeTurn, value: toJson({ id: closedTurn.id, ...toTurnEnd(closedTurn) }) })
   if (openedStep?.attempt === 1) parts.push({ letter: 'o', sql: insertStep, value: toStepRecord(openedStep) })
   else if (openedStep !== null) parts.push({ letter: 'a', sql: reopenStep, value: toStepRecord(openedStep) })
   if (closedStep !== null) parts.push({ letter: 'x', sql: closeStep, value: toStepEnd(closedStep) })
   if (commit.newCalls.length > 0) parts.push({ letter: 'n', sql: insertCalls, value: toJson(commit.newCalls.map(toCallRecord)) })
   if (commit.changedCalls.length > 0) parts.push({ letter: 'u', sql: updateCalls, value: toJson(commit.changedCalls.map(toCallChange)) })
+  parts.push(...toRequestParts(commit, facts))
   if (commit.settled.length > 0) parts.push({ letter: 'd', sql: settleDeliveries, value: toJson(commit.settled.map(toSettledRecord)) })
   if (commit.history.length > 0) parts.push({ letter: 'h', sql: insertHistory, value: toHistoryRecord(commit) })
   if (commit.newEpoch !== null) parts.push({ letter: 'k', sql: insertEpoch, value: toJson(commit.newEpoch) })
@@ -99,9 +110,9 @@ function insertTurn(parameter: string): string {
     started_at float8, ${TURN_END}))`
 }
 
-function toTurnRecord(turn: TurnRow, end: ClosedTurn | null): SafeText {
+function toTurnRecord(turn: TurnRow, end: ClosedTurn | null, waits: TurnStatusChange | null): SafeText {
   const { id, number, trigger, principal, userInput, startedAt } = turn
-  const ending = end === null ? { status: 'RUNNING', usage: NO_USAGE } : toTurnEnd(end)
+  const ending = end === null ? { status: waits?.status ?? 'RUNNING', usage: NO_USAGE } : toTurnEnd(end)
   return toJson({ id, number, trigger, principal, user_input: userInput, started_at: startedAt, ...ending })
 }
 

@@ -15,7 +15,8 @@ import { checkCommit } from '../check-commit.js'
 import { defineStatement, type Database, type Statement } from '../database.js'
 import { placeEvents, toEventRecords } from '../event-row.js'
 import { toText, toTextOrNull, type SqlValue } from '../json-column.js'
-import { toParts, type CommitPart } from './commit-parts.js'
+import type { CommitPart } from './commit-part.js'
+import { toParts } from './commit-parts.js'
 import { look } from './look.js'
 import { readEvents } from './read-events.js'
 
@@ -48,7 +49,7 @@ export async function commit(ports: CommitPorts, session: Session, change: Commi
   checkCommit(session, change)
   const { events } = change
   const written = toEventRecords(events)
-  const parts = toParts(change, written)
+  const parts = toParts(change, written, session.facts)
   const values = [...toHeadValues(ports.clock, session, change, ttlMs), ...parts.map((part) => part.value)]
   const [row] = await ports.database.query(toStatement(ports.shapes, change, parts), values)
   if (row === undefined) return explain(ports.database, session, change)

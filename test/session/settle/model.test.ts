@@ -116,7 +116,7 @@ describe('an answer', () => {
   })
 
   test('adds its usage to step, turn and session; a missing one is said to be missing', () => {
-    const usage = { promptTokens: 10, completionTokens: 5, cacheTokens: null, reasoningTokens: null, incomplete: false }
+    const usage = { promptTokens: 10, completionTokens: 5, cacheTokens: null, reasoningTokens: null, costUsd: null, incomplete: false }
     expect(settle(answered('Hi', [], { usage }))).toMatchObject({
       closedStep: { usage },
       closedTurn: { usage },
