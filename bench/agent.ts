@@ -6,7 +6,10 @@ import { scripted } from '../server/models/scripted.js'
 
 export const AGENT = 'bench'
 export const SIMPLE = 'Good morning'
+/** Makes the model call a tool that a person has to allow. */
+export const ASK = 'Ring the bell'
 
+const NOTHING = { type: 'object', properties: {}, additionalProperties: false } as const
 const ZONE = { type: 'object', properties: { zone: { type: 'string' } }, required: ['zone'], additionalProperties: false } as const
 
 /** A message that makes the model call a tool so many times, one a step. */
@@ -23,11 +26,15 @@ export function createBenchAgent(onModelCall: (at: number) => void): Agent {
       ({ lastUserText, step }) => {
         onModelCall(systemClock.monotonic())
         const steps = Number(/^steps (\d+)$/.exec(lastUserText)?.[1] ?? 0)
+        if (lastUserText === ASK && step === 0) return { calls: [{ name: 'bell', input: {} }], usage: null }
         if (step < steps) return { calls: [{ name: 'clock', input: { zone: 'UTC' } }], usage: null }
         return { text: 'It is noon, and all is well.', usage: null }
       },
       { tokensPerChunk: Infinity },
     ),
-    tools: { clock: defineTool({ description: 'Tells the time.', input: ZONE, execute: () => ({ hour: 12, minute: 0 }) }) },
+    tools: {
+      clock: defineTool({ description: 'Tells the time.', input: ZONE, execute: () => ({ hour: 12, minute: 0 }) }),
+      bell: defineTool({ description: 'Rings the bell.', input: NOTHING, approval: 'always', execute: () => 'rung' }),
+    },
   })
 }

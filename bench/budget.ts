@@ -1,5 +1,5 @@
 /** What was promised (docs/performance.md), row by row, and whether a run keeps it. */
-import type { Figures, PeersResults, Results } from './results.js'
+import type { Figures, Held, PeersResults, Results, Waiting } from './results.js'
 import { toCount, toPercent, toSeconds, toTimes } from './words.js'
 
 /** What a run says of a row. */
@@ -51,6 +51,8 @@ const perSecond = (value: number): string => `${toCount(value)}/s`
 const NOTHING = 0
 /** A process of the server needs some hundred; two that do the same differ by a few. */
 const SAME_MEMORY = 1.1
+/** Of an idle pool. */
+const KEPT_CONNECTIONS = 2
 
 const BUDGET: readonly ((measured: Measured) => readonly Bound[])[] = [
   ({ figures: { toolStep } }) =>
@@ -97,6 +99,7 @@ const BUDGET: readonly ((measured: Measured) => readonly Bound[])[] = [
           },
           { ...atMost, figure: '… memory of a server', value: parked.many.residentMiB / parked.few.residentMiB, budget: SAME_MEMORY },
         ],
+  ({ figures: { waiting } }) => (waiting === undefined ? [] : toWaitingBounds(waiting)),
   ({ figures: { replay } }) =>
     replay === undefined
       ? []
@@ -125,3 +128,25 @@ const BUDGET: readonly ((measured: Measured) => readonly Bound[])[] = [
           { ...atMost, figure: '… started calls run twice', value: pickUp.repeatedCalls, show: toCount, budget: NOTHING },
         ],
 ]
+
+function toWaitingBounds({ few, many, manyToFew, turnManyToFew, queueManyToFew }: Waiting): readonly Bound[] {
+  const figure = `${toCount(many.sessions)} sessions that wait for a person to ${toCount(few.sessions)}: answering one`
+  return [
+    { ...atMost, figure, value: manyToFew, budget: 1.2 },
+    { ...atMost, figure: '… whole turn', value: turnManyToFew, budget: 1.2 },
+    { ...atMost, figure: '… first page of the queue', value: queueManyToFew, budget: 1.2 },
+    { ...atMost, figure: '… memory of a server', value: many.residentMiB / few.residentMiB, budget: SAME_MEMORY },
+    {
+      ...atMost,
+      figure: '… leases, timers, connections for them',
+      value: toHeld(few.held) + toHeld(many.held),
+      show: toCount,
+      budget: NOTHING,
+    },
+  ]
+}
+
+/** Leases, timers that were not there before them, and connections that a server at rest does not keep anyway. */
+function toHeld({ leases, timers, timersBefore, connections }: Held): number {
+  return leases + Math.max(0, timers - timersBefore) + Math.max(0, connections - KEPT_CONNECTIONS)
+}

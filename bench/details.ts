@@ -1,5 +1,5 @@
 /** Every figure of a run, a row each, a column for each place. */
-import type { Counts, Figures, FirstEvent, ParkedSide, PlaceResults, Throughput, Timing, TurnCost } from './results.js'
+import type { Counts, Figures, FirstEvent, ParkedSide, PlaceResults, Throughput, Timing, TurnCost, WaitingSide } from './results.js'
 import { toCount, toPercent, toSeconds, toShortNumber, toSpan, toTimes } from './words.js'
 
 export interface Row {
@@ -24,6 +24,14 @@ export function toRows(places: readonly PlaceResults[]): readonly Row[] {
     ...parkedRows('few', places),
     ...parkedRows('many', places),
     row('parked', '… to few', ({ manyToFew }) => toTimes(manyToFew)),
+    ...waitingRows('few', places),
+    ...waitingRows('many', places),
+    row(
+      'waiting',
+      '… to few',
+      ({ manyToFew, turnManyToFew, queueManyToFew }) =>
+        `${toTimes(manyToFew)}, whole turn ${toTimes(turnManyToFew)}, queue ${toTimes(queueManyToFew)}`,
+    ),
     ...pickUpRows(places),
     ...rolesRows(places),
     ...countRows('simple turn', places, ({ simpleTurn }) => simpleTurn),
@@ -126,11 +134,29 @@ function parkedRows(name: 'few' | 'many', places: readonly PlaceResults[]): read
       toSpan(firstEvent),
     ),
     one('… whole turn', ({ turn }) => toSpan(turn)),
+    one('… a server on it', toServer),
+  ]
+}
+
+function toServer({ startMs, residentMiB, databaseMiB }: Pick<ParkedSide, 'startMs' | 'residentMiB' | 'databaseMiB'>): string {
+  return `${toCount(residentMiB)} MiB, first answer after ${toSeconds(startMs)}, database ${toCount(databaseMiB)} MiB`
+}
+
+function waitingRows(name: 'few' | 'many', places: readonly PlaceResults[]): readonly Row[] {
+  const one = (figure: string, show: (side: WaitingSide) => string): Row => row('waiting', figure, (of) => show(of[name]))
+  return [
     one(
-      '… a server on it',
-      ({ startMs, residentMiB, databaseMiB }) =>
-        `${toCount(residentMiB)} MiB, first answer after ${toSeconds(startMs)}, database ${toCount(databaseMiB)} MiB`,
+      `${toCount(find(places, 'waiting')?.[name].sessions ?? 0)} sessions that wait for a person: answer accepted → its call`,
+      ({ started }) => toSpan(started),
     ),
+    one('… whole turn', ({ turn }) => toSpan(turn)),
+    one('… first page of the queue, GraphQL', ({ queue }) => toSpan(queue)),
+    one(
+      '… held for them',
+      ({ held: { leases, connections, timersBefore, timers } }) =>
+        `${leases} leases; with and without them ${timers} and ${timersBefore} timers; ${connections} connections of a server`,
+    ),
+    one('… a server on it', toServer),
   ]
 }
 

@@ -1,9 +1,9 @@
 /** One process of Perdure over a database of the bench: what compose.ts puts together, with a recorder between store and database. */
 import { createServer } from 'node:http'
 import { hostname } from 'node:os'
-import { DEFAULT_LIMITS } from '../server/agents/define-agent.js'
+import { DEFAULT_LIMITS } from '../server/agents/limits.js'
 import { createRegistry } from '../server/agents/registry.js'
-import { systemClock as clock } from '../server/clock.js'
+import { systemClock, type Clock } from '../server/clock.js'
 import { createLocalCoordinator } from '../server/coordination/local.js'
 import { createRedisCoordinator } from '../server/coordination/redis.js'
 import { toMessage } from '../server/errors.js'
@@ -20,6 +20,7 @@ import type { Database } from '../server/store/database.js'
 import { createSessionStore } from '../server/store/session-store.js'
 import { startWorkerPool } from '../server/worker/pool.js'
 import { createBenchAgent } from './agent.js'
+import { countTimers } from './counted-clock.js'
 import { closeServer, listen } from './listen.js'
 import type { Place } from './place.js'
 import { createRecorder, type Recorder } from './recorder.js'
@@ -44,6 +45,8 @@ export interface Engine {
   readonly feed: Feed
   readonly ids: IdSource
   readonly recorder: Recorder
+  /** Timers of it that are pending now. Node's own list has none of them: they keep no process alive. */
+  readonly timers: () => number
   /** Of the GraphQL endpoint. */
   readonly url: URL
   /** Monotonic times of the model calls since the last question. */
@@ -60,6 +63,7 @@ export interface EngineOptions {
 
 export async function startEngine({ place, poolSize, warn }: EngineOptions): Promise<Engine> {
   const opened = await place.open(poolSize)
+  const clock = countTimers(systemClock)
   const log = toLog(warn)
   const ids = createIdSource()
   const modelCalls: number[] = []
@@ -72,7 +76,7 @@ export async function startEngine({ place, poolSize, warn }: EngineOptions): Pro
   const isEmbedded = place.kind === 'embedded'
   const leaseTtlMs = isEmbedded ? EMBEDDED_LEASE_TTL_MS : LEASE_TTL_MS
   const owner = ids.next('wrk')
-  const coordinator = await openCoordinator(place, owner, log)
+  const coordinator = await openCoordinator(place, owner, clock, log)
   const writer = createEventWriter({ store, coordinator, clock, ttlMs: leaseTtlMs, log })
   const feed = createFeed({ store, coordinator, clock, log })
   const intake = createIntake({
@@ -98,6 +102,7 @@ export async function startEngine({ place, poolSize, warn }: EngineOptions): Pro
   const url = new URL('/graphql', await listen(server))
   return {
     ...{ database: opened.database, store, intake, coordinator, feed, ids, recorder, url },
+    timers: () => clock.pending,
     takeModelCalls: () => modelCalls.splice(0),
     async close() {
       feed.close()
@@ -110,7 +115,7 @@ export async function startEngine({ place, poolSize, warn }: EngineOptions): Pro
   }
 }
 
-function openCoordinator({ redis }: Place, id: WorkerId, log: Log): Promise<Coordinator> {
+function openCoordinator({ redis }: Place, id: WorkerId, clock: Clock, log: Log): Promise<Coordinator> {
   const self = {
     id,
     role: 'all',

@@ -1,12 +1,13 @@
 /** The least that talks GraphQL over HTTP as the SDK does, with its documents: keep-alive, and one stream a session. */
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import { CreateSessionDocument, SendDocument, SessionEventsDocument } from '../sdk/generated/documents.js'
+import { CreateSessionDocument, ListInputRequestsDocument, SendDocument, SessionEventsDocument } from '../sdk/generated/documents.js'
 import { storedId, type SessionId } from '../server/ids.js'
 import { EVENT_TYPES } from '../server/session/events.js'
 
 const Created = z.object({ data: z.object({ createSession: z.object({ session: z.object({ id: z.string() }) }) }) })
 const Sent = z.object({ data: z.object({ send: z.object({ __typename: z.literal('SendPayload') }) }) })
+const Queue = z.object({ data: z.object({ inputRequests: z.object({ nodes: z.array(z.object({ id: z.string() })) }) }) })
 const Next = z.object({
   data: z.object({ sessionEvents: z.object({ events: z.array(z.object({ type: z.enum(EVENT_TYPES) })), caughtUp: z.boolean() }) }),
 })
@@ -20,6 +21,8 @@ export interface GraphqlClient {
   follow(sessionId: SessionId, onBatch: (batch: Batch) => void): Promise<{ close(): void }>
   /** The whole log, as it is now; answers the number of events. */
   replay(sessionId: SessionId): Promise<number>
+  /** The beginning of what the caller may answer; answers the number of requests. */
+  readQueue(first: number): Promise<number>
   close(): void
 }
 
@@ -68,6 +71,10 @@ export function createGraphqlClient(url: URL): GraphqlClient {
       readBatches(response, (batch) => (events += batch.events.length))
       await new Promise((resolve) => response.once('close', resolve))
       return events
+    },
+    async readQueue(first) {
+      const { data } = Queue.parse(await ask({ query: ListInputRequestsDocument, variables: { first } }))
+      return data.inputRequests.nodes.length
     },
     close: () => agent.destroy(),
   }

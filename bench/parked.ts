@@ -7,13 +7,11 @@ import type { Setting } from './bench.js'
 import { withCleanup, type Cleanup } from './cleanup.js'
 import { startEngine, type Engine } from './engine.js'
 import { createPlace, type Place } from './place.js'
-import { parkedId, parkSessions } from './parked-sessions.js'
+import { createLottery, parkedId, parkSessions, readDatabaseMiB } from './parked-sessions.js'
 import type { Parked, ParkedSide } from './results.js'
 import { alternate, createSeries, toRatio, toTiming, type Series } from './series.js'
 import { startServerProcess } from './server-process.js'
 import { createSession, resumeTalk } from './talk.js'
-import { defineStatement } from '../server/store/database.js'
-import type { SessionId } from '../server/ids.js'
 
 interface Side {
   readonly firstEvent: Series
@@ -47,7 +45,7 @@ async function openSide(setting: Setting, count: number, cleanup: Cleanup): Prom
     const turns: number[] = []
     const events: number[] = []
     while (events.length < sizes.parked.wakes) {
-      const talk = await resumeTalk(engine, next())
+      const talk = await resumeTalk(engine, parkedId(next()))
       const { firstEventMs, turnMs } = await talk.say(SIMPLE)
       talk.close()
       events.push(firstEventMs)
@@ -67,27 +65,6 @@ async function park(engine: Engine, place: Place, count: number, signal: AbortSi
   await parkSessions(place.databaseUrl ?? '', template, count, signal)
 }
 
-/** Ids all over the database, none twice. */
-function createLottery(count: number): () => SessionId {
-  const drawn = new Set<number>()
-  return () => {
-    const number = 1 + Math.floor(Math.random() * count)
-    if (drawn.has(number)) return parkedId(firstFree(drawn))
-    drawn.add(number)
-    return parkedId(number)
-  }
-}
-
-function firstFree(drawn: Set<number>): number {
-  for (let number = 1; ; number += 1) {
-    if (drawn.has(number)) continue
-    drawn.add(number)
-    return number
-  }
-}
-
-const SIZE = defineStatement<{ readonly bytes: number }>('bench-size', 'SELECT pg_database_size(current_database())::float8 AS bytes')
-
 interface Measured {
   readonly place: Place
   readonly engine: Engine
@@ -98,7 +75,7 @@ interface Measured {
 }
 
 async function toSide({ place, engine, setting: { signal, warn }, count, firstEvent, turn }: Measured): Promise<ParkedSide> {
-  const [size] = await engine.database.query(SIZE, [])
+  const databaseMiB = await readDatabaseMiB(engine.database)
   const { residentMiB, startMs } = await withCleanup(signal, async (cleanup) => {
     const server = await startServerProcess({ place, role: 'all', warn }, cleanup)
     return { residentMiB: await server.resident(), startMs: server.startMs }
@@ -110,6 +87,6 @@ async function toSide({ place, engine, setting: { signal, warn }, count, firstEv
     turn: toTiming({ ...turn, rounds: turn.rounds.slice(1) }),
     startMs,
     residentMiB,
-    databaseMiB: (size?.bytes ?? Number.NaN) / 2 ** 20,
+    databaseMiB,
   }
 }

@@ -47,6 +47,7 @@ export interface Figures {
   readonly transactions: { readonly simpleTurn: Counts; readonly oneToolTurn: Counts }
   readonly fanOut: FanOut
   readonly parked: Parked
+  readonly waiting: Waiting
   readonly pickUp: PickUp
   readonly roles: Roles
 }
@@ -138,6 +139,38 @@ export interface ParkedSide {
   readonly residentMiB: number
   /** Of the database on disk. */
   readonly databaseMiB: number
+}
+
+export interface Waiting {
+  readonly few: WaitingSide
+  readonly many: WaitingSide
+  /** Of `started`, of `turn`, and of `queue`. */
+  readonly manyToFew: Ratio
+  readonly turnManyToFew: Ratio
+  readonly queueManyToFew: Ratio
+}
+export interface WaitingSide {
+  readonly sessions: number
+  /** From the acceptance of a person's answer to the start of the call that it allows, at a subscriber; from sending it to the end of its turn. */
+  readonly started: Timing
+  readonly turn: Timing
+  /** The first page of the reviewer's queue, over GraphQL. */
+  readonly queue: Timing
+  readonly held: Held
+  /** As of the parked ones. */
+  readonly startMs: number
+  readonly residentMiB: number
+  readonly databaseMiB: number
+}
+/** While all of them wait. */
+export interface Held {
+  /** Sessions that the database says somebody drives. */
+  readonly leases: number
+  /** To the database, of a server process that serves nobody. */
+  readonly connections: number
+  /** Of the process that parked them: before there was any, and now. */
+  readonly timersBefore: number
+  readonly timers: number
 }
 
 export interface PickUp {

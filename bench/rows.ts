@@ -8,6 +8,7 @@ export const ROWS = {
   transactions: 'statements a turn',
   'fan-out': 'many subscribers of some sessions, against bare Node writing the same bytes',
   parked: 'many parked sessions in the database against few (PostgreSQL)',
+  waiting: 'many sessions that wait for a person against few (PostgreSQL)',
   'pick-up': 'a worker killed in the middle of a turn (PostgreSQL and Redis)',
   roles: 'one process against an api and a worker (PostgreSQL and Redis)',
   peers: 'the same work done by eve (installs it on the first run)',

@@ -20,6 +20,7 @@ import type { RowName } from './rows.js'
 import type { Sizes } from './sizes.js'
 import { measureThroughput } from './throughput.js'
 import { countTransactions } from './transactions.js'
+import { measureWaiting } from './waiting.js'
 
 export interface RunOptions {
   readonly version: string
@@ -80,6 +81,7 @@ const TOGETHER: readonly {
 /** What makes places and processes of its own. */
 const APART: readonly { readonly row: RowName; readonly needsRedis: boolean; readonly measure: (setting: Setting) => Promise<Part> }[] = [
   { row: 'parked', needsRedis: false, measure: async (setting) => ({ parked: await measureParked(setting) }) },
+  { row: 'waiting', needsRedis: false, measure: async (setting) => ({ waiting: await measureWaiting(setting) }) },
   { row: 'roles', needsRedis: true, measure: async (setting) => ({ roles: await measureRoles(setting) }) },
   { row: 'pick-up', needsRedis: true, measure: async (setting) => ({ pickUp: await measurePickUp(setting) }) },
 ]

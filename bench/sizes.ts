@@ -23,9 +23,23 @@ export interface Sizes {
   readonly fanOut: { readonly sessions: number; readonly subscribers: number; readonly rounds: number; readonly samples: number }
   /** Parked sessions, and how many of them are woken in a round. */
   readonly parked: { readonly few: number; readonly many: number; readonly wakes: number }
+  readonly waiting: WaitingSizes
   readonly pickUp: { readonly leaseTtlMs: number; readonly kills: number }
   readonly roles: { readonly rounds: number; readonly sends: number; readonly sessions: number; readonly turns: number }
   readonly peers: PeerSizes
+}
+
+export interface WaitingSizes {
+  /** Copies that wait in the database. */
+  readonly few: number
+  readonly many: number
+  /** Sessions that the process itself drove until they waited, on either side. */
+  readonly driven: number
+  /** How many are answered, and how often the queue is read, in a round. */
+  readonly wakes: number
+  readonly queries: number
+  /** What is held of them is looked at so long after the last one was parked: histories are kept for a minute, idle connections for less. */
+  readonly restMs: number
 }
 
 export interface PeerSizes {
@@ -59,6 +73,7 @@ export const FULL: Sizes = {
   countedTurns: 20,
   fanOut: { sessions: 50, subscribers: 1000, rounds: 60, samples: 5 },
   parked: { few: 1000, many: 1_000_000, wakes: 100 },
+  waiting: { few: 1000, many: 100_000, driven: 100, wakes: 100, queries: 20, restMs: 61_000 },
   pickUp: { leaseTtlMs: 10_000, kills: 6 },
   roles: { rounds: 5, sends: 100, sessions: 32, turns: 30 },
   peers: { rounds: 3, turns: 40, steps: 10, load: { sessions: 32, turns: 20 }, lateTurn: 300, capMs: 120_000 },
@@ -82,6 +97,7 @@ export const QUICK: Sizes = {
   countedTurns: 5,
   fanOut: { sessions: 50, subscribers: 1000, rounds: 20, samples: 2 },
   parked: { few: 1000, many: 100_000, wakes: 10 },
+  waiting: { few: 1000, many: 100_000, driven: 100, wakes: 10, queries: 5, restMs: 61_000 },
   pickUp: { leaseTtlMs: 2000, kills: 2 },
   roles: { rounds: 2, sends: 8, sessions: 32, turns: 4 },
   peers: { rounds: 1, turns: 10, steps: 5, load: { sessions: 32, turns: 3 }, lateTurn: 60, capMs: 20_000 },

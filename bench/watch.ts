@@ -1,8 +1,8 @@
 /** Times one turn after the other by the events of its session. */
 import { systemClock } from '../server/clock.js'
-import type { RecordedEvent } from '../server/session/events.js'
+import type { EventType, RecordedEvent } from '../server/session/events.js'
 
-/** Milliseconds since it was said: until it was accepted, until the first event of the turn came, until it rested. */
+/** Milliseconds since it was said: until it was accepted, until the first event of the turn came (or the one that is watched for), until it rested. */
 export interface Spoken {
   readonly acceptedMs: number
   readonly firstEventMs: number
@@ -21,14 +21,21 @@ interface Turn {
   reject(reason: Error): void
 }
 
-export function createWatch(): Watch {
+export interface Watched {
+  /** Null: whichever event is the first. */
+  readonly first?: EventType | null
+  /** Default: the turn is over. */
+  readonly rest?: EventType
+}
+
+export function createWatch({ first = null, rest = 'SESSION_WAITING' }: Watched = {}): Watch {
   let turn: Turn | null = null
   return {
     hear(events) {
       if (events.length === 0 || turn === null) return
-      turn.firstAt ??= systemClock.monotonic()
+      if (first === null || events.some(({ type }) => type === first)) turn.firstAt ??= systemClock.monotonic()
       if (events.some(({ type }) => type === 'TURN_FAILED')) turn.reject(new Error('a turn of the bench failed'))
-      if (events.some(({ type }) => type === 'SESSION_WAITING')) turn.resolve(systemClock.monotonic())
+      if (events.some(({ type }) => type === rest)) turn.resolve(systemClock.monotonic())
     },
     async during(send) {
       const current: Turn = { firstAt: null, resolve: () => undefined, reject: () => undefined }
@@ -37,7 +44,8 @@ export function createWatch(): Watch {
       const sentAt = systemClock.monotonic()
       const [acceptedAt, restedAt] = await Promise.all([send().then(() => systemClock.monotonic()), rested])
       turn = null
-      return { acceptedMs: acceptedAt - sentAt, firstEventMs: (current.firstAt ?? restedAt) - sentAt, turnMs: restedAt - sentAt }
+      if (current.firstAt === null) throw new Error(`a turn of the bench came to rest without ${first ?? 'an event'}`)
+      return { acceptedMs: acceptedAt - sentAt, firstEventMs: current.firstAt - sentAt, turnMs: restedAt - sentAt }
     },
   }
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { judge } from '../../bench/budget.js'
 import { toTerminalText } from '../../bench/report.js'
-import type { Figures, PeerSide, Results } from '../../bench/results.js'
+import type { Figures, Held, PeerSide, Results, Waiting } from '../../bench/results.js'
 import { OWN_ROWS, parseRows } from '../../bench/rows.js'
 
 const MACHINE = { cpu: 'x', cores: 2, memoryGiB: 8, system: 'x', node: 'v20', load: 0 }
@@ -29,6 +29,15 @@ function peer(name: string, afterKillMs: number | null): PeerSide {
   return { name, afterKillMs, ...rest }
 }
 
+const HELD: Held = { leases: 0, connections: 2, timersBefore: 3, timers: 3 }
+
+/** What many hold that few do not, or the process did not before. */
+function waiting(held: Partial<Held>, change: Partial<Waiting> = {}): Waiting {
+  const side = { sessions: 1000, started: TIMING, turn: TIMING, queue: TIMING, held: HELD, startMs: 500, residentMiB: 200, databaseMiB: 10 }
+  const many = { ...side, sessions: 100_000, held: { ...HELD, ...held } }
+  return { few: side, many, manyToFew: 1, turnManyToFew: 1, queueManyToFew: 1, ...change }
+}
+
 describe('the verdicts', () => {
   it('a promise is kept up to its bound and not beyond, its stretch apart', () => {
     const step = (toBare: number) => judge(resultsOf({ toolStep: { perStep: TIMING, statements: TIMING, toBare, toStatements: 1.31 } }))
@@ -49,6 +58,17 @@ describe('the verdicts', () => {
   it('a lost turn or a call that ran twice breaks the promise, however fast the rest was', () => {
     const pickUp = { leaseTtlMs: 10_000, pickedUp: TIMING, maxMs: 11_000, kills: 6, lost: 1, repeatedCalls: 0 }
     expect(judge(resultsOf({ pickUp })).map(({ isMet }) => isMet)).toEqual([true, false, true])
+  })
+
+  it('sessions that wait hold nothing: one lease, timer or connection breaks the promise', () => {
+    const held = (of: Partial<Held>) => judge(resultsOf({ waiting: waiting(of) })).at(-1)
+    expect(held({})).toMatchObject({ figure: '… leases, timers, connections for them', measured: '0', budget: '≤ 0', isMet: true })
+    for (const more of [{ leases: 1 }, { timers: 4 }, { connections: 3 }]) expect(held(more)).toMatchObject({ measured: '1', isMet: false })
+  })
+
+  it('sessions that wait are answered as fast when they are many, the whole turn and the queue too', () => {
+    const slow = { manyToFew: 1.21, turnManyToFew: 1.2, queueManyToFew: 3 }
+    expect(judge(resultsOf({ waiting: waiting({}, slow) })).map(({ isMet }) => isMet)).toEqual([false, true, false, true, true])
   })
 
   it('judge PostgreSQL, not the embedded database beside it; what was not measured has none', () => {

@@ -27,6 +27,15 @@ const ParkedSide = z.strictObject({
   residentMiB: z.number().min(40).max(2000),
   databaseMiB: z.number().min(1).max(2000),
 })
+const WaitingSide = z.strictObject({
+  ...{ sessions: Positive, started: Timing, turn: Taken, queue: Taken, startMs: z.number().min(50) },
+  residentMiB: z.number().min(40).max(2000),
+  databaseMiB: z.number().min(1).max(2000),
+  // One timer more for a minute: the histories of what was just driven.
+  held: z
+    .strictObject({ leases: z.literal(0), connections: Positive.max(10), timersBefore: Count, timers: Count })
+    .refine(({ timersBefore, timers }) => timers <= timersBefore + 1, 'sessions that wait have timers'),
+})
 const RolesSide = z.strictObject({ firstEvent: Taken, sessions: Positive, turnsPerSecond: Positive })
 
 const Figures = z
@@ -50,6 +59,9 @@ const Figures = z
       .refine(({ perdure, bare }) => Math.abs(perdure.bytes / bare.bytes - 1) < 0.1, 'not the same bytes'),
     parked: z
       .strictObject({ few: ParkedSide, many: ParkedSide, manyToFew: Positive })
+      .refine(({ few, many }) => many.databaseMiB > few.databaseMiB, 'more sessions take no more room'),
+    waiting: z
+      .strictObject({ few: WaitingSide, many: WaitingSide, manyToFew: Positive, turnManyToFew: Positive, queueManyToFew: Positive })
       .refine(({ few, many }) => many.databaseMiB > few.databaseMiB, 'more sessions take no more room'),
     pickUp: z
       .strictObject({ leaseTtlMs: Positive, pickedUp: Taken, maxMs: Positive, kills: Positive, lost: Count, repeatedCalls: Count })

@@ -10,7 +10,7 @@ import { TEST_REDIS_URL, withRedis } from '../support/redis.js'
 import { ResultsSchema } from './figures.js'
 import { TINY } from './tiny.js'
 
-const ROWS = parseRows('tool-step,first-event,long-session,replay,fan-out,parked,roles,pick-up')
+const ROWS = parseRows('tool-step,first-event,long-session,replay,fan-out,parked,waiting,roles,pick-up')
 let database: TestDatabase
 beforeAll(async () => (database = await createTestDatabase()))
 afterAll(() => database.drop())
@@ -34,9 +34,14 @@ describe('the bench on PostgreSQL and Redis', () => {
     })
     const [place] = ResultsSchema.parse(JSON.parse(JSON.stringify(results))).places
     expect(place).toMatchObject({ kind: 'postgres', coordination: 'redis' })
-    const { parked, pickUp, roles, ...figures } = place?.figures ?? {}
+    const { parked, waiting, pickUp, roles, ...figures } = place?.figures ?? {}
     expect(Object.keys(figures).sort()).toEqual(['bareCommit', 'fanOut', 'firstEvent', 'longSession', 'replay', 'toolStep'])
     expect([parked?.few.sessions, parked?.many.sessions]).toEqual([TINY.parked.few, TINY.parked.many])
+    expect([waiting?.few.sessions, waiting?.many.sessions]).toEqual([TINY.waiting.few, TINY.waiting.many])
+    expect([waiting?.few, waiting?.many].map((side) => [side?.started.samples, side?.turn.samples, side?.queue.samples])).toEqual([
+      [TINY.waiting.wakes, TINY.waiting.wakes, TINY.waiting.queries],
+      [TINY.waiting.wakes, TINY.waiting.wakes, TINY.waiting.queries],
+    ])
     expect(pickUp).toMatchObject({ kills: TINY.pickUp.kills, lost: 0, repeatedCalls: 0 })
     expect(pickUp?.pickedUp.samples).toBe(TINY.pickUp.kills)
     expect(roles?.apart.firstEvent.samples).toBe(TINY.roles.sends)
@@ -49,6 +54,11 @@ describe('the bench on PostgreSQL and Redis', () => {
       'turn 6 to turn 5, model input aside',
       '500 parked sessions to 20: waking one',
       '… memory of a server',
+      '500 sessions that wait for a person to 20: answering one',
+      '… whole turn',
+      '… first page of the queue',
+      '… memory of a server',
+      '… leases, timers, connections for them',
       'replay of a log from the store',
       '… through GraphQL over SSE',
       '6 subscribers of 2 sessions, to bare Node',
