@@ -20,7 +20,7 @@ import type { Meter } from './session/meter.js'
 import type { Log } from './session/ports.js'
 import { maskPassword } from './store/database-url.js'
 import { openStore, type OpenStore } from './store/open.js'
-import type { EndedTurn } from './worker/pool.js'
+import type { AskedPeople, EndedTurn } from './worker/pool.js'
 
 export interface PerdureOptions {
   /** Names must differ. */
@@ -32,6 +32,19 @@ export interface PerdureOptions {
   readonly log?: Log
   /** Called for each turn that ended in this process. Nothing waits for it; what it throws, or rejects with, is logged. */
   readonly onTurn?: (turn: TurnSummary) => void | Promise<void>
+  /** Called for each request that a turn opened in this process, e.g. to tell who may answer it. As `onTurn`. */
+  readonly onRequest?: (request: RequestSummary) => void | Promise<void>
+}
+export interface RequestSummary {
+  /** When it was opened, milliseconds since 1970. */
+  readonly at: number
+  readonly id: string
+  readonly sessionId: string
+  readonly agent: string
+  readonly kind: 'APPROVAL' | 'QUESTION' | 'AUTHORIZATION' | 'LIMIT'
+  readonly prompt: string
+  /** `principal:x`, `role:x`, `scope:x`; empty: whom the turn serves. */
+  readonly reviewers: readonly string[]
 }
 export interface TurnSummary {
   /** When it ended, milliseconds since 1970. */
@@ -89,7 +102,8 @@ export async function createPerdure(options: PerdureOptions): Promise<Perdure> {
   try {
     const sessions = await opened.prisma.session.count()
     const onTurnEnded = tellOfTurns(operations.meter, options.onTurn ?? (() => undefined), log)
-    const started = (engine = await startEngine({ config, log, meter: operations.meter, agents, opened, onTurnEnded }))
+    const onAsked = tellOfRequests(options.onRequest ?? (() => undefined), log)
+    const started = (engine = await startEngine({ config, log, meter: operations.meter, agents, opened, onTurnEnded, onAsked }))
     const graphql = createGraphqlHandler(
       { ...started, prisma: opened.prisma, store: opened.store, agents, clock: opened.clock, log, development: config.development },
       { authenticate: options.authenticate ?? null },
@@ -156,10 +170,27 @@ function tellOfTurns(meter: Meter, onTurn: NonNullable<PerdureOptions['onTurn']>
     const turn = toSummary(ended)
     const { promptTokens, completionTokens } = ended.closed.usage
     meter.turnEnded({ ...turn, promptTokens: promptTokens ?? 0, completionTokens: completionTokens ?? 0 })
-    void Promise.resolve()
-      .then(() => onTurn(turn))
-      .catch((err: unknown) => log.warn('onTurn failed', { err, session: turn.sessionId }))
+    tellAuthor('onTurn', () => onTurn(turn), { log, session: turn.sessionId })
   }
+}
+
+function tellOfRequests(onRequest: NonNullable<PerdureOptions['onRequest']>, log: Log): (asked: AskedPeople) => void {
+  return ({ session: { facts }, requests }) => {
+    for (const { id, kind, prompt, reviewers, openedAt: at } of requests) {
+      const request = { at, id, sessionId: facts.id, agent: facts.agent, kind, prompt, reviewers }
+      tellAuthor('onRequest', () => onRequest(request), { log, session: facts.id })
+    }
+  }
+}
+
+function tellAuthor(
+  what: string,
+  tell: () => void | Promise<void>,
+  { log, session }: { readonly log: Log; readonly session: string },
+): void {
+  void Promise.resolve()
+    .then(tell)
+    .catch((err: unknown) => log.warn(`${what} failed`, { err, session }))
 }
 
 function toSummary({ session, number, steps, calls, startedAt, closed }: EndedTurn): TurnSummary {

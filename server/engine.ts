@@ -18,7 +18,7 @@ import { createRecentHistories } from './session/perform/recent-histories.js'
 import type { AgentPort } from './session/agent-port.js'
 import type { Coordinator, Log, ProcessPresence, SessionStore } from './session/ports.js'
 import type { OpenStore } from './store/open.js'
-import { startWorkerPool, type EndedTurn, type WorkerPool } from './worker/pool.js'
+import { startWorkerPool, type AskedPeople, type EndedTurn, type WorkerPool } from './worker/pool.js'
 
 export interface Engine {
   readonly self: ProcessPresence
@@ -38,6 +38,7 @@ export interface EngineOptions {
   readonly agents: AgentRegistry
   readonly opened: OpenStore
   readonly onTurnEnded: (turn: EndedTurn) => void
+  readonly onAsked: (asked: AskedPeople) => void
 }
 
 /** The process is the lease when it alone can open the data folder: its leases never run out while it lives. */
@@ -86,11 +87,11 @@ interface PoolParts {
   readonly leaseTtlMs: number
 }
 
-function startPool({ log, meter, agents, opened, onTurnEnded }: EngineOptions, parts: PoolParts): WorkerPool {
+function startPool({ log, meter, agents, opened, onTurnEnded, onAsked }: EngineOptions, parts: PoolParts): WorkerPool {
   const { self, ...rest } = parts
   return startWorkerPool({
     ...rest,
-    ...{ log, meter, agents, onTurnEnded },
+    ...{ log, meter, agents, onTurnEnded, onAsked },
     clock: opened.clock,
     random: Math.random,
     histories: createRecentHistories({ clock: opened.clock }),

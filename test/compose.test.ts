@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClient } from '../sdk/client.js'
+import { askUser } from '../server/agents/ask-user.js'
 import { defineAgent } from '../server/agents/define-agent.js'
-import { createPerdure, type PerdureOptions, type TurnSummary } from '../server/compose.js'
+import { createPerdure, type PerdureOptions, type RequestSummary, type TurnSummary } from '../server/compose.js'
 import { loadConfig, type Config } from '../server/config.js'
 import { scripted } from '../server/models/scripted.js'
 import { silentLog } from './support/silent-log.js'
@@ -32,11 +33,11 @@ describe('a process', () => {
     for (const one of kept) process.on('unhandledRejection', one)
   })
 
-  async function converse(model: ReturnType<typeof scripted>, options: Pick<PerdureOptions, 'onTurn' | 'log'>) {
+  async function converse(model: ReturnType<typeof scripted>, options: Pick<PerdureOptions, 'onTurn' | 'onRequest' | 'log'>) {
     const server = await createPerdure({
       log: silentLog(),
       ...options,
-      agents: [defineAgent({ name: 'a', model, instructions: 'x' })],
+      agents: [defineAgent({ name: 'a', model, instructions: 'x', tools: { ask_user: askUser() } })],
       config,
     })
     const { url } = await server.listen()
@@ -75,6 +76,22 @@ describe('a process', () => {
     expect(result).toMatchObject({ status: 'completed', text: 'ok' })
     expect(warned).toEqual([['onTurn failed', { err: new Error('metrics are down'), session: told[0]?.sessionId }]])
     expect(rejections).toEqual([])
+  })
+
+  test('tells of what a turn asks, and goes on when whoever is told throws', async () => {
+    const warned: unknown[] = []
+    const told: RequestSummary[] = []
+    const model = scripted(() => ({ calls: [{ name: 'ask_user', input: { question: 'Well?' } }] }))
+    const result = await converse(model, {
+      log: silentLog({ warn: (...line) => void warned.push(line) }),
+      onRequest: (request) => {
+        told.push(request)
+        throw new Error('the pager is down')
+      },
+    })
+    expect(result).toMatchObject({ status: 'waiting', requests: [{ prompt: 'Well?' }] })
+    expect(told).toMatchObject([{ agent: 'a', kind: 'QUESTION', prompt: 'Well?', reviewers: [] }])
+    expect(warned).toEqual([['onRequest failed', { err: new Error('the pager is down'), session: told[0]?.sessionId }]])
   })
 
   test('goes on when a model throws what cannot be made a string: its turn fails', async () => {

@@ -22,11 +22,12 @@ const lookup_order = defineTool({
   execute: ({ order }) => findOrder(order),
 })
 
-/** Moves money: a run that a crash cut short is never repeated. The model is told, and can ask. */
+/** Moves money: somebody is asked first, and a run that a crash cut short is never repeated. The model is told, and can ask. */
 const refund = defineTool({
   description: 'Refunds an order in full. Cannot be undone.',
   input: orderNumber,
   output: orderSchema,
+  approval: ({ input }) => ({ ask: { prompt: `Refund order ${input.order} in full?` } }),
   label: ({ order }) => `Refunding order ${order}`,
   execute: ({ order }) => refundOrder(order),
 })

@@ -57,6 +57,17 @@ export type ApprovalDecision =
   /** It does not run; the model reads why. */
   | 'DENY';
 
+/** Whether a call of a tool has to be allowed before it runs, by the tool itself; rules of the agent may ask beside it. */
+export type ApprovalPolicy =
+  /** Somebody is asked before each call. */
+  | 'ALWAYS'
+  /** Code judges each call: it runs, it does not, or somebody is asked. */
+  | 'CONDITIONAL'
+  /** It runs without asking. */
+  | 'NEVER'
+  /** Until it was allowed once; from then on it runs for the person that the turn serves. */
+  | 'ONCE';
+
 /** How a sign-in ended. */
 export type AuthorizationOutcome =
   /** Somebody has signed in. */
@@ -446,6 +457,25 @@ export type ToolCallStatus =
   /** It waits for somebody to allow it. */
   | 'WAITING_FOR_APPROVAL';
 
+/** What a tool is made of. */
+export type ToolKind =
+  /** Comes with Perdure, e.g. to ask a person. */
+  | 'BUILT_IN'
+  /** Belongs to a service that one signs in to. */
+  | 'CONNECTION'
+  /** Code of the agent's author. */
+  | 'FUNCTION'
+  /** Runs at the model's provider, e.g. a web search. */
+  | 'PROVIDER'
+  /** Runs in the sandbox of the session. */
+  | 'SANDBOX'
+  /** Another agent, in a session of its own. */
+  | 'SUBAGENT'
+  /** Goes on while the turn waits. */
+  | 'TASK'
+  /** A fixed sequence of steps. */
+  | 'WORKFLOW';
+
 /** Something that was said before. Example: `{ role: USER, text: "My order is late." }` */
 export type TranscriptMessageInput = {
   /** Who said it. Example: `USER` */
@@ -628,14 +658,14 @@ export type SessionEventFieldsFragment =
 export type ListAgentsQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ListAgentsQuery = { readonly agents: ReadonlyArray<{ readonly id: string, readonly name: string, readonly description: string | null, readonly model: string, readonly mode: SessionMode, readonly tools: ReadonlyArray<{ readonly name: string, readonly description: string, readonly inputSchema: { readonly [key: string]: unknown }, readonly idempotent: boolean }> }> };
+export type ListAgentsQuery = { readonly agents: ReadonlyArray<{ readonly id: string, readonly name: string, readonly description: string | null, readonly model: string, readonly mode: SessionMode, readonly tools: ReadonlyArray<{ readonly name: string, readonly description: string, readonly kind: ToolKind, readonly inputSchema: { readonly [key: string]: unknown }, readonly idempotent: boolean, readonly approval: ApprovalPolicy }>, readonly approvalRules: ReadonlyArray<{ readonly tool: string, readonly description: string | null, readonly reviewers: ReadonlyArray<string>, readonly expiresAfterMs: number | null, readonly onExpire: ApprovalDecision }> }> };
 
 export type GetAgentQueryVariables = Exact<{
   name: string;
 }>;
 
 
-export type GetAgentQuery = { readonly agent: { readonly id: string, readonly name: string, readonly description: string | null, readonly model: string, readonly mode: SessionMode, readonly tools: ReadonlyArray<{ readonly name: string, readonly description: string, readonly inputSchema: { readonly [key: string]: unknown }, readonly idempotent: boolean }> } | null };
+export type GetAgentQuery = { readonly agent: { readonly id: string, readonly name: string, readonly description: string | null, readonly model: string, readonly mode: SessionMode, readonly tools: ReadonlyArray<{ readonly name: string, readonly description: string, readonly kind: ToolKind, readonly inputSchema: { readonly [key: string]: unknown }, readonly idempotent: boolean, readonly approval: ApprovalPolicy }>, readonly approvalRules: ReadonlyArray<{ readonly tool: string, readonly description: string | null, readonly reviewers: ReadonlyArray<string>, readonly expiresAfterMs: number | null, readonly onExpire: ApprovalDecision }> } | null };
 
 export type SendMutationVariables = Exact<{
   input: SendInput;
@@ -840,7 +870,7 @@ export type DeliveryFieldsFragment = { readonly id: string, readonly sessionId: 
 
 export type InputRequestFieldsFragment = { readonly id: string, readonly sessionId: string, readonly sessionTitle: string | null, readonly agentName: string, readonly turnId: string, readonly toolCallId: string | null, readonly kind: InputRequestKind, readonly status: InputRequestStatus, readonly prompt: string, readonly minSelections: number, readonly maxSelections: number, readonly allowsText: boolean, readonly reviewers: ReadonlyArray<string>, readonly authorizationUrl: string | null, readonly createdAt: string, readonly expiresAt: string | null, readonly toolCall: { readonly id: string, readonly name: string, readonly label: string | null, readonly input: unknown } | null, readonly options: ReadonlyArray<{ readonly id: string, readonly label: string, readonly description: string | null }>, readonly acceptedAnswer: { readonly decision: ApprovalDecision | null, readonly optionIds: ReadonlyArray<string>, readonly text: string | null, readonly json: unknown, readonly reason: string | null, readonly at: string, readonly by: { readonly tenant: string, readonly id: string, readonly kind: PrincipalKind, readonly name: string | null } } | null };
 
-export type AgentFieldsFragment = { readonly id: string, readonly name: string, readonly description: string | null, readonly model: string, readonly mode: SessionMode, readonly tools: ReadonlyArray<{ readonly name: string, readonly description: string, readonly inputSchema: { readonly [key: string]: unknown }, readonly idempotent: boolean }> };
+export type AgentFieldsFragment = { readonly id: string, readonly name: string, readonly description: string | null, readonly model: string, readonly mode: SessionMode, readonly tools: ReadonlyArray<{ readonly name: string, readonly description: string, readonly kind: ToolKind, readonly inputSchema: { readonly [key: string]: unknown }, readonly idempotent: boolean, readonly approval: ApprovalPolicy }>, readonly approvalRules: ReadonlyArray<{ readonly tool: string, readonly description: string | null, readonly reviewers: ReadonlyArray<string>, readonly expiresAfterMs: number | null, readonly onExpire: ApprovalDecision }> };
 
 type ProblemFields_AddressTakenError_Fragment = { readonly __typename: 'AddressTakenError', readonly address: string, readonly holder: string | null, readonly code: ProblemCode, readonly message: string };
 

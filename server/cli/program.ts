@@ -4,7 +4,7 @@ import type { Inspection } from '../inspect.js'
 import type { Log } from '../session/ports.js'
 import type { ServerInfo } from './banner.js'
 import type { Terminal } from './terminal.js'
-import type { TurnSummary } from '../compose.js'
+import type { RequestSummary, TurnSummary } from '../compose.js'
 import type { SignalSource } from './until-stopped.js'
 
 /** What the command line needs of the rest of Perdure and of its process; main.ts hands it over. */
@@ -39,6 +39,8 @@ export interface OpenOptions {
   readonly log: Log
   /** Called for every turn that has ended in this process. */
   readonly onTurn: (turn: TurnSummary) => void
+  /** Called for every request that a turn opened in this process. */
+  readonly onRequest: (request: RequestSummary) => void
 }
 export interface OpenServer {
   readonly info: ServerInfo

@@ -7,7 +7,7 @@ import { DEFAULT_AGENTS_PATH } from './commands.js'
 import { nearName } from './near-name.js'
 import { assertPortFree, explainListenError, type PortOptions } from './port.js'
 import type { OpenServer, Program } from './program.js'
-import { printTurn } from './turn-line.js'
+import { printRequest, printTurn } from './turn-line.js'
 import { untilStopped } from './until-stopped.js'
 
 const HEALTH_TIMEOUT_MS = 5000
@@ -46,6 +46,9 @@ export async function start(program: Program, argument: string | null, flags: Fl
     }),
     onTurn: (turn) => {
       if (!flags.json) printTurn(terminal, turn)
+    },
+    onRequest: (request) => {
+      if (!flags.json) printRequest(terminal, request)
     },
   })
   const { signals, clock, exit } = program

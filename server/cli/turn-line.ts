@@ -1,4 +1,4 @@
-import type { TurnSummary } from '../compose.js'
+import type { RequestSummary, TurnSummary } from '../compose.js'
 import { paint, type Style, type Terminal } from './terminal.js'
 
 const MARKS = { completed: ['green', '✓'], failed: ['red', '✗'], cancelled: ['yellow', '■'] } as const satisfies Record<
@@ -14,6 +14,13 @@ export function printTurn(terminal: Terminal, turn: TurnSummary): void {
   const head = `${paint(terminal, 'dim', timeOf(turn.at))} ${shorten(turn.sessionId)} ${turn.agent} turn ${String(turn.number)}`
   terminal.out(`${head} ${paint(terminal, style, mark)} ${counts.join(' ')} ${seconds}\n`)
   if (turn.failure !== null) terminal.out(`         ${paint(terminal, 'red', turn.failure.code)} ${turn.failure.message}\n`)
+}
+
+/** Prints what a turn waits for: `12:03:04 ses_…8m2kq support ? approval: Refund order 1042 in full? (role:manager)`. */
+export function printRequest(terminal: Terminal, { at, sessionId, agent, kind, prompt, reviewers }: RequestSummary): void {
+  const who = reviewers.length === 0 ? '' : ` ${paint(terminal, 'dim', `(${reviewers.join(', ')})`)}`
+  const head = `${paint(terminal, 'dim', timeOf(at))} ${shorten(sessionId)} ${agent}`
+  terminal.out(`${head} ${paint(terminal, 'yellow', '?')} ${kind.toLowerCase()}: ${prompt.split('\n', 1)[0] ?? ''}${who}\n`)
 }
 
 /** Identifiers begin with the time, so the end is what tells two of them apart. */

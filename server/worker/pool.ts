@@ -10,6 +10,7 @@ import type { Meter } from '../session/meter.js'
 import type { AgentPort } from '../session/agent-port.js'
 import type { CommitOutcome, Coordinator, Log, SessionStore, Ticket } from '../session/ports.js'
 import type { RecentHistories } from '../session/perform/recent-histories.js'
+import type { Request } from '../session/requests.js'
 import type { Session } from '../session/session.js'
 import { createHookRunner, type HookRunner } from './hook-runner.js'
 import { createLeases } from './leases.js'
@@ -39,6 +40,12 @@ export interface WorkerPoolOptions {
   readonly histories?: RecentHistories
   /** Called for each turn that ended here. */
   readonly onTurnEnded: (turn: EndedTurn) => void
+  /** Called for each commit here in which a turn asks people. */
+  readonly onAsked?: (asked: AskedPeople) => void
+}
+export interface AskedPeople {
+  readonly session: Session
+  readonly requests: readonly Request[]
 }
 export interface EndedTurn {
   readonly session: Session
@@ -149,6 +156,7 @@ function announce(
   const agent = options.agents.get(before.facts.agent)
   if (agent !== undefined) options.hooks.tell(agent, before.facts, outcome.events)
   if (commit.session !== null || commit.openedTurn !== null || asksPeople(commit)) tell(() => coordinator.announce(id))
+  if (commit.newRequests.length > 0) tell(() => options.onAsked?.({ session: before, requests: commit.newRequests }))
   const wakeInMs = Math.max(0, (commit.park?.wakeAt ?? Infinity) - clock.now())
   if (wakeInMs < TIMER_LIMIT_MS) tell(() => coordinator.wake(id, wakeInMs === 0 ? 0 : wakeInMs + TIMER_SLACK_MS))
   const turn = openTurnOf(before.checkpoint) ?? toUnstarted(commit.openedTurn)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { printTurn } from '../../server/cli/turn-line.js'
+import { printRequest, printTurn } from '../../server/cli/turn-line.js'
 import type { TurnSummary } from '../../server/compose.js'
 
 const turn: TurnSummary = {
@@ -39,4 +39,25 @@ test('a failed one has a second line that says why', () => {
 test('colours only where they are wanted', () => {
   expect(lineOf({})).not.toContain('\u001b')
   expect(lineOf({}, true)).toContain('\u001b[32m✓\u001b[39m')
+})
+
+test('what a turn asks is one line, with who may answer', () => {
+  let text = ''
+  const request = {
+    at: turn.at,
+    id: 'req_1',
+    sessionId: turn.sessionId,
+    agent: 'support',
+    kind: 'APPROVAL',
+    prompt: 'Refund order 1042?\nAll of it.',
+    reviewers: [],
+  } as const
+  const terminal = { out: (part: string) => (text += part), err: () => undefined, color: false }
+  printRequest(terminal, request)
+  printRequest(terminal, { ...request, reviewers: ['role:manager', 'principal:bob'] })
+  expect(text.split('\n')).toEqual([
+    '12:03:04 ses_…8m2kq support ? approval: Refund order 1042?',
+    '12:03:04 ses_…8m2kq support ? approval: Refund order 1042? (role:manager, principal:bob)',
+    '',
+  ])
 })
