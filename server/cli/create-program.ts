@@ -30,13 +30,13 @@ export function createProgram(manifest: string): Program {
   }
 }
 
-async function open({ agentsPath, config, log, onTurn }: OpenOptions): Promise<OpenServer> {
+async function open({ agentsPath, config, log, onTurn, onRequest }: OpenOptions): Promise<OpenServer> {
   const [{ createPerdure }, { loadAgents }, perdure] = await Promise.all([
     import('../compose.js'),
     import('../agents/load-agents.js'),
     import('../index.js'),
   ])
-  return createPerdure({ agents: await loadAgents(agentsPath, { perdure }), config, log, onTurn })
+  return createPerdure({ agents: await loadAgents(agentsPath, { perdure }), config, log, onTurn, onRequest })
 }
 
 async function migrate(config: Config): Promise<MigrationReport> {

@@ -65,15 +65,17 @@ async function makePage(agentNames: readonly string[]): Promise<Page> {
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="24" height="24" role="img" aria-label="Perdure"><path d="M4 12a8 8 0 1 1 8 8" fill="none" stroke="#6d5bd0" stroke-width="3" stroke-linecap="round"/><circle cx="12" cy="12" r="3" fill="#6d5bd0"/></svg>'
 
-const ANSWER_REQUESTS = `# What waits for you? Then answer it: its ids are the variables of Answer.
+const ANSWER_REQUESTS = `# What waits for you? Answer it: ids go below.
 query WhatWaits {
-  inputRequests { nodes { id sessionId agentName prompt options { id label } } }
+  inputRequests { nodes {
+    id sessionId prompt toolCall { name input }
+  } }
 }
 mutation Answer($session: ID!, $request: ID!) {
   respond(input: {
-    session: { id: $session }
-    answers: [{ requestId: $request, value: { decision: APPROVE } }]
-  }) {
+    session: { id: $session }, answers: [{
+      requestId: $request, value: { decision: APPROVE }
+  }] }) {
     ... on DeliveryPayload { session { status } }
     ... on Problem { code message }
   }
