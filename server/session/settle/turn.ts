@@ -137,17 +137,9 @@ export function closeTurn(draft: CommitDraft, turn: OpenTurn, ending: TurnEnding
   const expiresAt = idleUntil(draft.session, now)
   draft.change = { usage: draft.checkpoint.usage, at: now, expiresAt, end: null }
   withdrawRequests(draft, reason ?? 'turn_ended')
-  rejectAnswers(draft)
   const data = { output, error, reason, usage: turn.usage, latencyMs: now - turn.startedAt }
   draft.record({ type: `TURN_${ending.status}`, data }, turnScope(turn))
   draft.enter({ kind: 'idle' })
-}
-
-/** What they answer is gone with the turn. */
-function rejectAnswers(draft: CommitDraft): void {
-  for (const delivery of draft.unsettled()) {
-    if (delivery.kind === 'ANSWERS') draft.settle(delivery, 'REJECTED', null, ANSWER_TOO_LATE)
-  }
 }
 
 /** A session that is one task ends as its turn did. */
@@ -163,9 +155,9 @@ export function endSession(
   error: Failure | null,
 ): void {
   const { now } = draft.settling
-  rejectAnswers(draft)
   for (const delivery of draft.unsettled()) {
     if (delivery.kind === 'MESSAGE') draft.settle(delivery, 'REJECTED', null, REJECTED_ENDED)
+    else if (delivery.kind === 'ANSWERS') draft.settle(delivery, 'REJECTED', null, ANSWER_TOO_LATE)
     else draft.settle(delivery, 'APPLIED', null)
   }
   const { usage } = draft.checkpoint

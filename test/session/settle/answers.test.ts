@@ -111,6 +111,14 @@ describe('an approval', () => {
     expect(commits.at(-1)?.session?.status).toBe('RUNNING')
   })
 
+  test('in a process that is about to stop does not make the turn wait, while another call still asks', () => {
+    const session = asking([work, openCall('pay', 'asking')], [asks('work'), asks('pay')])
+    const { commits, session: after } = walk(addDeliveries(session, [answers(1, { to: 'pay', ...APPROVE })]), { draining: true })
+    expect(eventTypes(commits)).toEqual(['DELIVERY_SETTLED', 'APPROVAL_RESOLVED', 'TURN_RESUMED'])
+    expect(commits.at(-1)?.park).toEqual({ wakeAt: NOW })
+    expect(after.status).toBe('WAITING_FOR_APPROVAL')
+  })
+
   test('that was accepted comes before words that would have withdrawn it, and before its expiry', () => {
     const session = asking([work], [asks('work', { expiresAt: NOW })])
     const { commits } = walk(addDeliveries(session, [message(1, 'wait'), answers(2, { to: 'work', ...APPROVE })]))
