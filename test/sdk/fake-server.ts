@@ -8,6 +8,8 @@ import { createFakeLog, type FakeDelivery, type FakeLog, type FakeSession } from
 import { toPayload, toRequests, toSession, toTurn, type RequestsArgs } from './fake-objects.js'
 import { createFakeRequests, type FakeRequests } from './fake-requests.js'
 
+const NO_TOOLS = { mode: 'CONVERSATION', tools: [], approvalRules: [] } as const
+
 const schema = buildSchema(readFileSync('schema.graphql', 'utf8'))
 
 export interface FakeServer {
@@ -126,9 +128,7 @@ function createRoot(log: FakeLog, { heartbeatMs, counter, requests }: Surroundin
       return { nodes: nodes.map(toSession), pageInfo: { hasNextPage: from + first < all.length, endCursor: nodes.at(-1)?.id ?? null } }
     },
     node: ({ id }: { id: string }) => toTurn(log, id),
-    agents: () => [
-      { __typename: 'Agent', id: 'agt_echo', name: 'echo', description: null, model: 'fake/echo', mode: 'CONVERSATION', tools: [] },
-    ],
+    agents: () => [{ ...{ __typename: 'Agent', id: 'agt_echo', name: 'echo', description: null, model: 'fake/echo' }, ...NO_TOOLS }],
     createSession: ({ input }: { input: { session: { agent: string } } }) => ({
       __typename: 'CreateSessionPayload',
       session: toSession(log.create(input.session.agent)),

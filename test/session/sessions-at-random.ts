@@ -86,9 +86,22 @@ const failing: fc.Arbitrary<Failing> = fc.oneof(
   }),
   fc.record({ write: fc.constant('claim'), at, fault: fc.constantFrom('not-applied', 'crash-before', 'crash-after') }),
 )
+/** Every life has these, in some order among the others: a call that waits for leave, a denial, a cancel, a message that steers. */
+const always: fc.Arbitrary<readonly Action[]> = fc.tuple(
+  fc.constant<Action>({ kind: 'send', by: ALICE, behaviour: 'ask', policy: 'STEER' }),
+  respond.map((given): Action => ({ ...given, by: ALICE, isApproved: false })),
+  fc.record({ kind: fc.constant('cancel' as const), dropQueued: fc.boolean() }),
+  send.map((given): Action => ({ ...given, by: ALICE, policy: 'STEER' })),
+)
+const crash = failing.filter(({ fault }) => fault === 'crash-before' || fault === 'crash-after')
+
 export const life: fc.Arbitrary<Life> = fc.record({
-  actions: fc.array(action, { minLength: 1, maxLength: 14 }),
-  failures: fc.array(failing, { maxLength: 4 }),
+  actions: fc
+    .tuple(fc.array(action, { maxLength: 10 }), always, fc.array(fc.nat({ max: 13 }), { minLength: 4, maxLength: 4 }))
+    .map(([others, given, places]) =>
+      given.reduce((all, one, index) => all.toSpliced((places[index] ?? 0) % (all.length + 1), 0, one), others),
+    ),
+  failures: fc.tuple(crash, fc.array(failing, { maxLength: 3 })).map(([first, others]) => [first, ...others]),
   stalls: fc.array(at, { maxLength: 2 }),
 })
 

@@ -69,7 +69,7 @@ function openTurns(log: readonly RecordedEvent[]): number {
   return log.filter((event) => event.type === 'TURN_STARTED').length - closedTurns(log)
 }
 
-/** Follows the log from outside, whoever writes it, until `done` holds for what was seen. */
+/** Follows the log from outside, whoever writes it, until `done` holds for all that is recorded. */
 export async function followUntil(
   front: World,
   store: SessionStore,
@@ -81,7 +81,8 @@ export async function followUntil(
   const seen: RecordedEvent[] = []
   for await (const batch of feed.follow(sessionId, { after: 0, follow: true, signal: stopped.signal })) {
     seen.push(...batch.events)
-    if (done(seen)) break
+    // What is behind the end of a page is known by now too.
+    if (batch.caughtUp && done(seen)) break
   }
   stopped.abort()
   feed.close()
