@@ -19,7 +19,18 @@ function findProblem(session: Session, commit: Commit): string | null {
     return `has phase ${commit.checkpoint.phase.kind} and disagrees in its end`
   if ((ends || commit.park !== null) && commit.guard !== 'inbox') return `parks or ends it with guard ${commit.guard}, not inbox (R4)`
   if (!countsHistory(session, commit)) return `appends history that the checkpoint does not count`
-  return findTwice(commit)
+  return findUnasked(session, commit) ?? findTwice(commit)
+}
+
+/** A call that waits for an answer has its request, and no request outlives its turn. */
+function findUnasked({ requests }: Session, { checkpoint: { phase }, newRequests, settledRequests, closedTurn }: Commit): string | null {
+  const settled = new Set(settledRequests.map(({ id }) => id))
+  const open = new Set([...requests, ...newRequests].map(({ id }) => id).filter((id) => !settled.has(id)))
+  const asked = phase.kind === 'acting' ? phase.step.calls.flatMap((call) => (call.state === 'asking' ? [call.request] : [])) : []
+  const missing = [...asked, ...(phase.kind === 'held' ? [phase.request] : [])].find((id) => !open.has(id))
+  if (missing !== undefined) return `waits for the answer to ${missing}, which is not open`
+  const [left] = open
+  return closedTurn !== null && left !== undefined ? `closes the turn and leaves ${left} open` : null
 }
 
 /** What is appended goes where the history ended; it belongs to the old epoch when a new one begins. */

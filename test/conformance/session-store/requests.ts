@@ -2,7 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { storedId } from '../../../server/ids.js'
 import { NO_ANSWER, type Request } from '../../../server/session/requests.js'
 import type { Session } from '../../../server/session/session.js'
-import { ALICE, BOB, TTL_MS, claimDue, claimNew, newCommit, answersTo, newKey, newRequest, openTurn } from '../../support/store-fixtures.js'
+import {
+  ALICE,
+  BOB,
+  TTL_MS,
+  claimDue,
+  claimNew,
+  closedTurn,
+  newCommit,
+  answersTo,
+  newKey,
+  newRequest,
+  openTurn,
+} from '../../support/store-fixtures.js'
 import type { StoreUnderTest } from '../../support/store-fixtures.js'
 import type { Subject } from '../session-store.js'
 
@@ -118,6 +130,26 @@ export function testRequests(subject: Subject): void {
         sessionId: facts.id,
         deliveryId: first.id,
       })
+    })
+  })
+
+  describe('a commit', () => {
+    it('that closes a turn and leaves a request of it open is refused, and writes nothing', async () => {
+      const under = subject()
+      const { store, clock } = under
+      const session = await asking(under, newRequests(under, 1))
+      const closing = newCommit(session, { closedTurn: closedTurn(session.requests[0]?.turnId ?? openTurn(clock).id, clock) })
+      await expect(store.commit(session, closing, TTL_MS)).rejects.toThrow('closes the turn and leaves req_')
+      expect((await claimAgain(under, session)).requests).toEqual(session.requests)
+    })
+
+    it('that waits for an answer to a request that is not open is refused', async () => {
+      const under = subject()
+      const { store, clock } = under
+      const session = await asking(under, newRequests(under, 1))
+      const request = newRequest(clock, openTurn(clock)).id
+      const held = { ...session.checkpoint, phase: { kind: 'held', turn: openTurn(clock), request } } as const
+      await expect(store.commit(session, newCommit(session, { checkpoint: held }), TTL_MS)).rejects.toThrow('waits for the answer to req_')
     })
   })
 
