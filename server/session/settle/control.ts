@@ -141,12 +141,14 @@ export function settleTimeout(session: Session, said: readonly Block[], settling
   return draft.finish()
 }
 
+const WITHDRAWN_BY = { clear: 'cleared', cancel: 'cancelled', end: 'session_ended', timeout: 'turn_timeout' } as const
+
 /** Running tools are told, and get a grace to answer; a second stop neither shortens nor prolongs it, but an end stays an end. */
 function stopTools(draft: CommitDraft, acting: Acting, { cause, clears }: Omit<Stopping, 'until'>): void {
   const { stopping } = acting
   const until = stopping?.until ?? draft.settling.now + draft.settling.limits.cancelGraceMs
   const strongest = cause === 'end' || stopping === null ? cause : stopping.cause
-  withdrawRequests(draft, cause === 'end' ? 'session_ended' : cause === 'timeout' ? 'turn_timeout' : 'cancelled')
+  withdrawRequests(draft, WITHDRAWN_BY[clears ? 'clear' : cause])
   const step = cutOff(draft, acting.turn, acting.step, 'asking')
   advance(draft, acting.turn, step, { cause: strongest, until, clears: clears || (stopping?.clears ?? false) })
 }

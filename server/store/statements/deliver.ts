@@ -74,8 +74,8 @@ ${RESULT}`,
 
 /**
  * The same for answers, which hold their requests: all of them or none. `locked` waits for the session's lock first; the rows of the
- * requests are found by their ids alone (commit-parts.ts says why) and locked after it, and PostgreSQL tests on their newest versions that they are open. The commit that settles a request takes the
- * two locks in the same order.
+ * requests are found by their ids alone (commit-parts.ts says why) and locked after it, and PostgreSQL tests on their newest versions that
+ * they are open. The commit that settles a request takes the two locks in the same order.
  */
 const DELIVER_ANSWERS = defineStatement<DeliverRow>(
   'deliver-answers',
@@ -109,7 +109,8 @@ export async function deliver(
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
     const outcome = await deliverOnce(database, sessionId, delivery, key)
     if (outcome === 'taken') continue
-    await pruneSometimes(database, outcome, key)
+    // What was accepted is accepted, whether or not old keys could be forgotten: the next time does it.
+    await pruneSometimes(database, outcome, key).catch(() => undefined)
     return outcome
   }
   throw new PerdureError('BUSY', `the delivery to session ${sessionId} kept colliding with others of the same key; try again`)
